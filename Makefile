@@ -1,0 +1,39 @@
+VENV ?= .venv
+BIN := $(VENV)/bin
+export VENV
+ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+
+.PHONY: help lab test notebooks style lint media bench-views lock clean
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
+
+lab: $(VENV)/lab.ok  ## open the series in JupyterLab
+	@$(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. --LabApp.news_url=None \
+		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
+
+test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, browser
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
+	@$(BIN)/python -m tools.notebooks run
+
+style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
+	@$(BIN)/python -m tools.notebooks style
+
+media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
+	@$(BIN)/python media/src/pictures.py
+
+bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views in Chromium
+	@$(BIN)/python -m tools.bench_views
+
+lock:  ## resolve requirements.lock anew
+	@sh tools/lock.sh
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache artifacts
+
+$(VENV)/%.ok: pyproject.toml requirements.lock
+	@sh tools/setup.sh $*
+	@touch $@

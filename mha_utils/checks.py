@@ -1,0 +1,271 @@
+"""Checks that a learner calls on their own function: `check_attention(my_attention)`.
+
+Every check tries fresh sizes, smallest first, and compares values *and gradients* with the
+NumPy reference. It returns a `Report` that prints as text and counts as True when passed.
+A wrong answer is also compared with well-known mistakes, so the report can name them.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mha_utils import reference
+
+SIZES = (
+    # leading dimensions, T, S, Dh, Dv
+    ((), 1, 1, 1, 1),
+    ((), 2, 2, 3, 2),
+    ((), 3, 5, 4, 2),
+    ((2,), 5, 3, 2, 3),
+    ((2, 3), 7, 7, 5, 4),
+)
+TOLERANCE = 1e-4  # of the largest reference value; float32 has about 1e-7
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found. Prints as its message; `bool(report)` is True when all is right."""
+
+    passed: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an answer has to compute: inputs, the right result and well-known wrong ones."""
+
+    inputs: tuple[str, ...]
+    solve: Callable
+    gradients: Callable
+    mistakes: dict[str, Callable]
+
+
+class _Wrong(Exception):
+    """Carries the message of a failed check."""
+
+
+def check_attention_scores(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(q, k)`: scores (*B, T, S) of q (*B, T, Dh) and k (*B, S, Dh)."""
+    return _check(answer, SCORES, seed)
+
+
+def check_attention_weights(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(scores)`: weights (*B, T, S), a softmax over the last dimension."""
+    return _check(answer, WEIGHTS, seed)
+
+
+def check_attention(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(q, k, v)`: the output (*B, T, Dv) of scaled dot-product attention."""
+    return _check(answer, ATTENTION, seed)
+
+
+def check_head_dim(answer: Callable) -> Report:
+    """Check `answer(embed_dim, num_heads)`: the width Dh of one head."""
+    cases = ((12, 3), (8, 8), (5, 1), (512, 8), (768, 12))
+    return _check_integers(answer, cases, lambda embed_dim, num_heads: embed_dim // num_heads)
+
+
+def check_count(answer: Callable) -> Report:
+    """Check `answer(B, T, D)`: how many numbers q (B, H, T, Dh) holds."""
+    cases = ((1, 1, 1), (2, 3, 4), (3, 5, 12), (32, 128, 512))
+    return _check_integers(answer, cases, lambda b, t, d: b * t * d)
+
+
+def _check_integers(answer: Callable, cases: tuple, solve: Callable) -> Report:
+    try:
+        for case in cases:
+            call = f"{_name(answer)}{case}"
+            came, expected = _call(answer, case, call), solve(*case)
+            if type(came) is not int:
+                raise _Wrong(f"✗ {call} should be a whole number (int), got {came!r}")
+            if came != expected:
+                raise _Wrong(f"✗ {call} should be {expected}, got {came}")
+    except _Wrong as wrong:
+        return Report(False, str(wrong))
+    return Report(True, f"✓ {_name(answer)}: right in all {len(cases)} cases")
+
+
+def _check(answer: Callable, task: Task, seed: int) -> Report:
+    random = np.random.default_rng(seed)
+    try:
+        for sizes in SIZES:
+            arrays = _draw(task, sizes, random)
+            _check_case(answer, task, arrays, random)
+    except _Wrong as wrong:
+        return Report(False, str(wrong))
+    good = f"✓ {_name(answer)}: values and gradients right for {len(SIZES)} sizes"
+    return Report(True, f"{good}, with and without leading dimensions")
+
+
+def _check_case(answer: Callable, task: Task, arrays: list, random) -> None:
+    for tensors in _layouts(arrays):
+        call = ", ".join(f"{n}{tuple(t.shape)}" for n, t in zip(task.inputs, tensors, strict=True))
+        call = f"{_name(answer)}({call})"
+        came = _call(answer, tensors, call)
+        expected = task.solve(*arrays)
+        _require_tensor(came, expected, call)
+        _require_values(came, expected, task, arrays, call)
+        _require_untouched(tensors, arrays, task, call)
+        _require_gradients(came, tensors, task, arrays, random, call)
+
+
+def _draw(task: Task, sizes: tuple, random) -> list[np.ndarray]:
+    lead, t, s, dh, dv = sizes
+    shapes = {"q": (t, dh), "k": (s, dh), "v": (s, dv), "scores": (t, s)}
+    return [random.normal(size=lead + shapes[n]).astype(np.float32) for n in task.inputs]
+
+
+def _layouts(arrays: list[np.ndarray]) -> Iterator[list[Tensor]]:
+    """The same numbers twice: contiguous, and as a transposed view of other memory."""
+    yield [torch.tensor(a, requires_grad=True) for a in arrays]
+    turned = [torch.tensor(a).transpose(-2, -1).contiguous() for a in arrays]
+    yield [t.transpose(-2, -1).requires_grad_() for t in turned]
+
+
+def _call(answer: Callable, arguments, call: str):
+    try:
+        came = answer(*arguments)
+    except NotImplementedError:
+        came = None
+    except Exception as error:
+        line = _line_of(error, answer)
+        raise _Wrong(f"✗ {call} raised {type(error).__name__}{line}: {error}") from error
+    if came is None or came is Ellipsis:
+        raise _Wrong(f"○ {_name(answer)}: not solved yet (it returned {came!r})")
+    return came
+
+
+def _line_of(error: Exception, answer: Callable) -> str:
+    own = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    lines = [f.line for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
+    return f" in your line `{lines[-1]}`" if lines else ""
+
+
+def _require_tensor(came, expected: np.ndarray, call: str) -> None:
+    if not isinstance(came, Tensor):
+        raise _Wrong(f"✗ {call} should return a tensor, got {type(came).__name__}")
+    if tuple(came.shape) != expected.shape:
+        wanted = tuple(expected.shape)
+        raise _Wrong(f"✗ {call} should have shape {wanted}, got {tuple(came.shape)}")
+
+
+def _require_values(came: Tensor, expected, task: Task, arrays, call: str) -> None:
+    came = came.detach().double().numpy()
+    if _close(came, expected):
+        return
+    at = np.unravel_index(np.argmax(np.nan_to_num(abs(came - expected), nan=np.inf)), came.shape)
+    message = (
+        f"✗ {call} has the right shape and wrong numbers.\n"
+        f"  Furthest off at {[int(i) for i in at]}: "
+        f"expected {expected[at]:.4f}, got {came[at]:.4f}"
+    )
+    mistake = _named_mistake(came, task, arrays)
+    raise _Wrong(message + (f"\n  Your result equals: {mistake}" if mistake else ""))
+
+
+def _named_mistake(came, task: Task, arrays) -> str | None:
+    for name, wrong in task.mistakes.items():
+        result = wrong(*arrays)
+        if result.shape == came.shape and _close(came, result):
+            return name
+    return None
+
+
+def _require_untouched(tensors, arrays, task: Task, call: str) -> None:
+    for name, tensor, array in zip(task.inputs, tensors, arrays, strict=True):
+        if not np.array_equal(tensor.detach().numpy(), array):
+            raise _Wrong(f"✗ {call} changes its input {name} in place")
+
+
+def _require_gradients(came: Tensor, tensors, task: Task, arrays, random, call: str) -> None:
+    grad_out = random.normal(size=tuple(came.shape))
+    if not came.requires_grad:
+        raise _Wrong(f"✗ {call} has right values, but no gradient flows back through it")
+    grads = torch.autograd.grad(came, tensors, torch.tensor(grad_out).to(came), allow_unused=True)
+    expected = task.gradients(*arrays, grad_out)
+    for name, grad, right in zip(task.inputs, grads, expected, strict=True):
+        if grad is None or not _close(grad.double().numpy(), right):
+            raise _Wrong(f"✗ {call} has right values, but a wrong gradient for {name}")
+
+
+def _close(came: np.ndarray, expected: np.ndarray) -> bool:
+    return bool(np.abs(came - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max()))
+
+
+def _name(answer: Callable) -> str:
+    return getattr(answer, "__name__", type(answer).__name__)
+
+
+def _softmax(scores, axis=-1):
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _dots(q, k):
+    return np.einsum("...td,...sd->...ts", q.astype(np.float64), k.astype(np.float64))
+
+
+def _scores(q, k):
+    return _dots(q, k) / np.sqrt(q.shape[-1])
+
+
+def _scores_gradients(q, k, grad_out):
+    grad_out = grad_out / np.sqrt(q.shape[-1])
+    return (
+        np.einsum("...ts,...sd->...td", grad_out, k),
+        np.einsum("...ts,...td->...sd", grad_out, q),
+    )
+
+
+def _weights_gradients(scores, grad_out):
+    weights = _softmax(scores.astype(np.float64))
+    return (weights * (grad_out - (weights * grad_out).sum(axis=-1, keepdims=True)),)
+
+
+SCORES = Task(
+    inputs=("q", "k"),
+    solve=_scores,
+    gradients=_scores_gradients,
+    mistakes={
+        "scores without the division by sqrt(Dh)": _dots,
+        "scores divided by Dh, not by its square root": lambda q, k: _dots(q, k) / q.shape[-1],
+        "scores multiplied by sqrt(Dh)": lambda q, k: _dots(q, k) * np.sqrt(q.shape[-1]),
+        "keys times queries: rows and columns are exchanged": lambda q, k: _scores(k, q),
+    },
+)
+WEIGHTS = Task(
+    inputs=("scores",),
+    solve=lambda scores: _softmax(scores.astype(np.float64)),
+    gradients=_weights_gradients,
+    mistakes={
+        "softmax over the queries: columns sum to 1, rows do not": lambda s: _softmax(s, -2),
+        "exponentials that are not divided by their sum": lambda s: np.exp(s),
+        "scores divided by their sum, without exp": lambda s: s / s.sum(axis=-1, keepdims=True),
+        "exponentials divided by the sum of the whole matrix": lambda s: _softmax(s, (-2, -1)),
+    },
+)
+ATTENTION = Task(
+    inputs=("q", "k", "v"),
+    solve=lambda q, k, v: reference.attention_batched(q, k, v)[0],
+    gradients=lambda q, k, v, grad_out: reference.attention_gradients(q, k, v, grad_out),
+    mistakes={
+        "attention without the division by sqrt(Dh)": lambda q, k, v: _softmax(_dots(q, k)) @ v,
+        "scores divided by Dh, not by its square root": lambda q, k, v: (
+            _softmax(_dots(q, k) / q.shape[-1]) @ v
+        ),
+        "softmax over the queries": lambda q, k, v: _softmax(_scores(q, k), -2) @ v,
+        "scores times values: the softmax is missing": lambda q, k, v: _scores(q, k) @ v,
+        "scale after the softmax": lambda q, k, v: _softmax(_dots(q, k)) / np.sqrt(q.shape[-1]) @ v,
+        "every value weighted alike": lambda q, k, v: np.ones_like(_dots(q, k)) / k.shape[-2] @ v,
+    },
+)

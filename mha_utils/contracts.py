@@ -1,0 +1,131 @@
+"""Hold callers to what a signature says: wrong input becomes a ValueError that names it."""
+
+import functools
+import inspect
+import math
+import typing
+
+import torch
+from jaxtyping import AbstractArray, jaxtyped
+from torch import Tensor
+
+
+def checked(function):
+    """Check tensor arguments against their jaxtyping annotations before each call.
+
+    A letter means the same size in every argument, and no named size may be 0.
+    All tensors must sit on one device; all floating ones must share one dtype
+    (unless autocast is on, which converts them).
+    Nothing is checked while `torch.compile` or `torch.export` traces.
+
+    Raises:
+        ValueError: if an argument does not fit; the text lists every tensor
+            argument, what was expected and what came.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    expected = {
+        name: annotation
+        for name, parameter in signature.parameters.items()
+        if (annotation := _array_annotation(parameter.annotation)) is not None
+    }
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if not torch.compiler.is_compiling():
+            given = signature.bind(*args, **kwargs).arguments
+            _require_fit(function.__name__, expected, given)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def require_sizes(**sizes: int) -> None:
+    """Raise ValueError unless every size is an integer of at least 1."""
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
+
+
+def require_divisible(embed_dim: int, num_heads: int) -> None:
+    """Raise ValueError unless `num_heads` heads share `embed_dim` columns evenly."""
+    require_sizes(embed_dim=embed_dim, num_heads=num_heads)
+    if embed_dim % num_heads:
+        raise ValueError(
+            f"embed_dim must be divisible by num_heads, got embed_dim={embed_dim} and "
+            f"num_heads={num_heads} (remainder {embed_dim % num_heads})"
+        )
+
+
+def require_probability(**probabilities: float) -> None:
+    """Raise ValueError unless every value is a number in [0, 1]; NaN is none."""
+    for name, p in probabilities.items():
+        is_number = isinstance(p, int | float) and not isinstance(p, bool)
+        if not is_number or math.isnan(p) or not 0 <= p <= 1:
+            raise ValueError(f"{name} must be a probability between 0 and 1, got {p!r}")
+
+
+def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
+    """Raise ValueError unless the last dimension of `tensor` is `width`."""
+    if tensor.shape[-1] != width:
+        raise ValueError(
+            f"{name} must have {meaning} = {width} numbers in its last dimension, "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
+def _array_annotation(annotation):
+    options = typing.get_args(annotation) or (annotation,)
+    return next((o for o in options if inspect.isclass(o) and issubclass(o, AbstractArray)), None)
+
+
+def _require_fit(caller: str, expected: dict, given: dict) -> None:
+    given = {name: given[name] for name in expected if given.get(name) is not None}
+    with jaxtyped("context"):
+        for name, value in given.items():
+            reason = _misfit(expected[name], value)
+            if reason:
+                raise ValueError(_report(caller, name, reason, expected, given))
+    for name, value in given.items():
+        reason = _mixed(value, next(iter(given.values())))
+        if reason:
+            raise ValueError(_report(caller, name, reason, expected, given))
+
+
+def _misfit(annotation, value) -> str:
+    if not isinstance(value, Tensor):
+        return f"a {type(value).__name__} is not a torch.Tensor"
+    reason = annotation.__instancecheck_str__(value).replace("torch.Size", "")
+    if "has dtype" in reason:
+        return f"its dtype is {_dtype(value)}, not {annotation.dtype.__name__.lower()}"
+    named = len([d for d in annotation.dim_str.split() if not d.startswith("*")])
+    if not reason and 0 in value.shape[value.ndim - named :]:
+        return "a dimension of size 0: there is nothing to attend with or to"
+    return reason
+
+
+def _mixed(value: Tensor, first: Tensor) -> str:
+    if value.device != first.device:
+        return f"it is on device {value.device}, the first argument on {first.device}"
+    both_float = value.is_floating_point() and first.is_floating_point()
+    converted = torch.is_autocast_enabled(value.device.type)
+    if both_float and value.dtype != first.dtype and not converted:
+        return f"its dtype is {_dtype(value)}, that of the first argument {_dtype(first)}"
+    return ""
+
+
+def _report(caller: str, wrong: str, reason: str, expected: dict, given: dict) -> str:
+    lines = [f"{caller}: {wrong} does not fit: {reason}"]
+    for name, value in given.items():
+        kind = expected[name].dtype.__name__
+        lines.append(f"  {name}: expected {kind} ({expected[name].dim_str}), got {_came(value)}")
+    return "\n".join(lines)
+
+
+def _came(value) -> str:
+    if isinstance(value, Tensor):
+        return f"{_dtype(value)} {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

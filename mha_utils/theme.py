@@ -1,0 +1,48 @@
+"""Colours and settings shared by every picture and view."""
+
+import matplotlib
+import torch
+from matplotlib import pyplot as plt
+
+# Okabe & Ito (2008): eight colours that stay apart for colour-blind readers.
+OKABE_ITO = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "green": "#009E73",
+    "vermilion": "#D55E00",
+    "purple": "#CC79A7",
+    "sky": "#56B4E9",
+    "yellow": "#F0E442",
+    "black": "#000000",
+}
+HEADS = tuple(OKABE_ITO[c] for c in ("blue", "orange", "green", "vermilion", "purple", "sky"))
+QUERY, KEY, VALUE, OUT = (OKABE_ITO[c] for c in ("blue", "orange", "green", "purple"))
+WEIGHTS = "cividis"  # shares from 0 to 1
+SIGNED = "RdBu_r"  # numbers with a sign, symmetric around 0
+INK, MUTED, PAPER = "#1b1b1b", "#6b6b6b", "#ffffff"
+
+RC = {
+    "figure.facecolor": PAPER,
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+    "savefig.bbox": "tight",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+}
+
+
+def setup_chapter() -> None:
+    """What every chapter's first cell does: four decimals, no 1e-05, the series' look."""
+    torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
+    plt.rcParams.update(RC)
+
+
+def palette(name: str = WEIGHTS, steps: int = 32) -> list[list[int]]:
+    """`steps` colours of a matplotlib colour map as [red, green, blue], 0 to 255."""
+    colours = matplotlib.colormaps[name].resampled(steps)(range(steps))
+    return (colours[:, :3] * 255).round().astype(int).tolist()

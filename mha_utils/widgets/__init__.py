@@ -1,0 +1,7 @@
+"""The live views. Only this folder knows anywidget."""
+
+from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.shape_letters import ShapeLetters
+
+__all__ = ["HeadExplorer", "LiveView", "ShapeLetters"]

@@ -1,0 +1,248 @@
+// What every live view shares: controls, drawing, the maths of attention, and manners.
+
+/** Build a view inside `el`; an error is shown in the view instead of being lost. */
+export function mountView(model, el, build) {
+  const root = element("div", { class: "mha-view" });
+  const problem = element("p", { class: "mha-problem", role: "alert", hidden: "" });
+  const body = element("div", { class: "mha-body" });
+  root.append(body, problem);
+  el.append(root);
+  root.addEventListener("keydown", keepKeysInside);
+
+  const showProblem = (error) => {
+    problem.textContent = error ? `This view failed: ${error.message ?? error}` : "";
+    problem.hidden = !error;
+  };
+  const guarded = (action) => (...args) => {
+    try {
+      action(...args);
+    } catch (error) {
+      showProblem(error);
+      console.warn(error);
+    }
+  };
+  const stops = [];
+  const view = {
+    model,
+    body,
+    guarded,
+    /** Call `action` when one of the traits changes, until the view is removed. */
+    onChange(names, action) {
+      const safe = guarded(action);
+      for (const name of names) {
+        model.on(`change:${name}`, safe);
+        stops.push(() => model.off(`change:${name}`, safe));
+      }
+    },
+    onStop: (stop) => stops.push(stop),
+  };
+  view.onChange(["problem"], () => showProblem(model.get("problem")));
+  guarded(build)(view);
+  return () => stops.forEach((stop) => stop());
+}
+
+/** JupyterLab would read plain keys as notebook commands; keep them in the view. */
+function keepKeysInside(event) {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+}
+
+/** Run `draw` once in the next animation frame, however often it is asked for. */
+export function framed(view, draw) {
+  const safe = view.guarded(draw);
+  let waiting = 0;
+  const ask = () => {
+    waiting ||= requestAnimationFrame(() => {
+      waiting = 0;
+      safe();
+    });
+  };
+  view.onStop(() => cancelAnimationFrame(waiting));
+  return ask;
+}
+
+/** Set one trait here and in Python. */
+export function setTrait(model, name, value) {
+  if (model.get(name) === value) return;
+  model.set(name, value);
+  model.save_changes();
+}
+
+// ---- page elements -------------------------------------------------------------------
+
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+let labels = 0;
+
+function labelled(text, control, ...extra) {
+  control.id = `mha-control-${(labels += 1)}-${Math.random().toString(36).slice(2, 8)}`;
+  const label = element("label", { for: control.id }, text);
+  return element("div", { class: "mha-control" }, label, control, ...extra);
+}
+
+/** A slider bound to a trait; `options` may be a function when the range changes. */
+export function slider(view, text, trait, options) {
+  const range = () => (typeof options === "function" ? options() : options);
+  const show = (value) => range().format?.(value) ?? String(value);
+  const input = element("input", { type: "range" });
+  const output = element("output", { "aria-hidden": "true" });
+  const update = () => {
+    const { min, max, step = 1 } = range();
+    Object.assign(input, { min, max, step, value: view.model.get(trait) });
+    output.textContent = show(view.model.get(trait));
+    input.setAttribute("aria-valuetext", output.textContent);
+  };
+  input.addEventListener("input", () => setTrait(view.model, trait, Number(input.value)));
+  view.onChange([trait], update);
+  update();
+  return Object.assign(labelled(text, input, output), { update });
+}
+
+export function checkbox(view, text, trait) {
+  const input = element("input", { type: "checkbox" });
+  const update = () => (input.checked = view.model.get(trait));
+  input.addEventListener("change", () => setTrait(view.model, trait, input.checked));
+  view.onChange([trait], update);
+  update();
+  return labelled(text, input);
+}
+
+export function textField(view, text, trait) {
+  const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off" });
+  const update = () => {
+    if (document.activeElement !== input) input.value = view.model.get(trait);
+  };
+  input.addEventListener("input", () => setTrait(view.model, trait, input.value));
+  view.onChange([trait], update);
+  update();
+  return labelled(text, input);
+}
+
+/** The finding in words; screen readers read it when it changes. */
+export function liveSentence() {
+  return element("p", { class: "mha-finding", "aria-live": "polite" });
+}
+
+/** A focusable picture with a text for those who can not see it. */
+export function picture(label) {
+  return element("canvas", { role: "img", tabindex: "0", "aria-label": label });
+}
+
+/** Size a canvas in CSS pixels, sharp on any screen; returns a cleared 2d context. */
+export function prepare(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== w || canvas.height !== h) {
+    Object.assign(canvas, { width: w, height: h });
+    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+// ---- colours -------------------------------------------------------------------------
+
+/** The colour of a share between 0 and 1, as [red, green, blue]. */
+export function weightColour(share) {
+  const steps = THEME.weights.length - 1;
+  const place = Math.min(Math.max(share, 0), 1) * steps;
+  const low = Math.min(Math.floor(place), steps - 1);
+  const [a, b] = [THEME.weights[low], THEME.weights[low + 1]];
+  return a.map((value, i) => Math.round(value + (b[i] - value) * (place - low)));
+}
+
+export function css(colour) {
+  return `rgb(${colour.join(",")})`;
+}
+
+/** Text and background colours of the page the view stands in, light or dark. */
+export function pageColours(node) {
+  const style = getComputedStyle(node.closest(".mha-view"));
+  const read = (name) => style.getPropertyValue(name).trim();
+  return { ink: style.color, paper: read("--mha-paper"), line: read("--mha-line") };
+}
+
+/** Diagonal hatching: "masked" must not depend on seeing a colour. */
+export function hatching(context, ink, paper) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 6;
+  const pen = tile.getContext("2d");
+  pen.fillStyle = paper;
+  pen.fillRect(0, 0, 6, 6);
+  pen.strokeStyle = ink;
+  pen.globalAlpha = 0.45;
+  pen.beginPath();
+  pen.moveTo(-1, 7);
+  pen.lineTo(7, -1);
+  pen.stroke();
+  return context.createPattern(tile, "repeat");
+}
+
+/** Draw shares (rows x columns) as pixels and scale them up to `size` CSS pixels. */
+export function drawShares(context, shares, columns, x, y, size) {
+  const rows = shares.length / columns;
+  const small = new ImageData(columns, rows);
+  const colours = colourTable();
+  for (let i = 0; i < shares.length; i += 1) {
+    small.data.set(colours[Math.round(shares[i] * 255)], 4 * i);
+  }
+  const canvas = new OffscreenCanvas(columns, rows);
+  canvas.getContext("2d").putImageData(small, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(canvas, x, y, size, size);
+}
+
+let table = null;
+
+function colourTable() {
+  table ??= Array.from({ length: 256 }, (_, i) => [...weightColour(i / 255), 255]);
+  return table;
+}
+
+// ---- data and maths ------------------------------------------------------------------
+
+/** Bytes from Python arrive as an unaligned DataView; copy them into floats. */
+export function floats(view) {
+  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+/** q_i . k_j / sqrt(Dh) for the tokens in `ids`: T x T numbers, row by row. */
+export function attentionScores(q, k, ids, headDim) {
+  const scores = new Float32Array(ids.length * ids.length);
+  const scale = 1 / Math.sqrt(headDim);
+  for (let i = 0, at = 0; i < ids.length; i += 1) {
+    for (let j = 0; j < ids.length; j += 1, at += 1) {
+      let sum = 0;
+      for (let d = 0; d < headDim; d += 1) sum += q[ids[i] * headDim + d] * k[ids[j] * headDim + d];
+      scores[at] = sum * scale;
+    }
+  }
+  return scores;
+}
+
+/** Row-wise softmax of scores / temperature over the keys that a query may look at. */
+export function attentionWeights(scores, length, temperature, causal) {
+  const weights = new Float32Array(length * length);
+  for (let i = 0; i < length; i += 1) {
+    const [start, end] = [i * length, i * length + (causal ? i + 1 : length)];
+    let largest = -Infinity;
+    for (let at = start; at < end; at += 1) largest = Math.max(largest, scores[at]);
+    let total = 0;
+    for (let at = start; at < end; at += 1) {
+      total += weights[at] = Math.exp((scores[at] - largest) / temperature);
+    }
+    for (let at = start; at < end; at += 1) weights[at] /= total;
+  }
+  return weights;
+}
+
+/** How spread out one row of shares is, in nats: 0 = all on one, log(n) = alike. */
+export function entropy(shares) {
+  return shares.reduce((sum, share) => (share > 0 ? sum - share * Math.log(share) : sum), 0);
+}

@@ -1,0 +1,88 @@
+"""The base of every live view: assembles its JavaScript and stands in as text and picture."""
+
+import base64
+import functools
+import io
+import json
+import re
+from pathlib import Path
+
+import anywidget
+import matplotlib
+import traitlets
+from matplotlib.figure import Figure
+
+from mha_utils import theme
+
+FOLDER = Path(__file__).parent
+
+
+def assemble(name: str) -> str:
+    """One ES module from `base.js` and the view's own file, with the theme's colours.
+
+    Both files are valid modules by themselves; joining them needs no bundler because the
+    view imports from `./base.js` and from nowhere else.
+    """
+    colours = {"weights": theme.palette(), "heads": theme.HEADS, "accent": theme.QUERY}
+    base = re.sub(r"^export ", "", (FOLDER / "base.js").read_text("utf-8"), flags=re.MULTILINE)
+    view = (FOLDER / f"{name}.js").read_text("utf-8")
+    view = re.sub(r'^import \{[^}]*\} from "\./base\.js";\n', "", view)
+    return f"const THEME = {json.dumps(colours)};\n{base}\n{view}"
+
+
+class LiveView(anywidget.AnyWidget):
+    """A picture that is computed and drawn in the browser.
+
+    A view has: `script`, the name of its JavaScript file; traits for what a reader can
+    move; `finding()`, the state as one sentence; `draw(figure)`, the same state as a static
+    picture, which stands in wherever widgets do not run.
+    """
+
+    _css = FOLDER / "base.css"
+    script = ""
+    figure_size = (7.0, 3.0)
+    problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "script" in vars(cls):  # traitlets makes subclasses of its own when a view is built
+            cls._esm = assemble(cls.script)
+
+    def finding(self) -> str:
+        """What the picture shows now, in one sentence."""
+        raise NotImplementedError
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the present state into an empty matplotlib figure."""
+        raise NotImplementedError
+
+    def png(self) -> bytes:
+        """The present state as a static picture."""
+        with matplotlib.rc_context(theme.RC | {"savefig.bbox": None}):
+            figure = Figure(figsize=self.figure_size)
+            self.draw(figure)
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {self.finding()}"
+
+    def _repr_mimebundle_(self, **kwargs):
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        picture = base64.b64encode(self.png()).decode()
+        return data | {"text/plain": repr(self), "image/png": picture}, metadata
+
+
+def shows_problems(callback):
+    """Errors in an `observe` callback are invisible in a notebook; show them in the view."""
+
+    @functools.wraps(callback)
+    def safe(self, change):
+        try:
+            callback(self, change)
+            self.problem = ""
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+
+    return safe

@@ -1,0 +1,306 @@
+import {
+  attentionScores, attentionWeights, checkbox, css, drawShares, element, entropy, floats, framed,
+  hatching, liveSentence, mountView, pageColours, picture, prepare, setTrait, slider, textField,
+  weightColour,
+} from "./base.js";
+
+const MAP = 380; // width of the map in CSS pixels
+const LABELLED = 20; // up to this many tokens every row and column carries its word
+
+export default { render: ({ model, el }) => mountView(model, el, buildHeadExplorer) };
+
+function buildHeadExplorer(view) {
+  const { model, body } = view;
+  const map = picture("attention weights");
+  const bars = picture("weights of the chosen query");
+  const sums = element("table", { class: "mha-sums" });
+  const finding = liveSentence();
+  const heads = headButtons(view);
+  const controls = element("div", { class: "mha-controls" });
+  const length = slider(view, "tokens", "length", () => ({ min: 1, max: tokens(model).length }));
+  if (model.get("editable")) controls.append(textField(view, "sentence", "sentence"));
+  controls.append(
+    length,
+    slider(view, "temperature", "temperature", {
+      min: 0.1, max: 4, step: 0.1, format: (t) => t.toFixed(1),
+    }),
+    checkbox(view, "causal", "causal"),
+  );
+  const hint = element("p", { class: "mha-hint" },
+    "Arrow keys or pointer on the map: choose a query (row) and a key (column).");
+  body.append(controls, heads.node, element("div", { class: "mha-panels" },
+    element("div", {}, map, hint), element("div", {}, bars, sums)), finding);
+
+  const cache = {};
+  const draw = framed(view, () => {
+    const state = compute(model, cache);
+    const colours = pageColours(body);
+    heads.draw(state);
+    drawMap(map, state, colours);
+    drawBars(bars, state, colours);
+    writeSums(sums, state);
+    finding.textContent = state.sentence;
+    map.setAttribute("aria-label",
+      `Attention weights, ${state.length} queries by ${state.length} keys. ${state.sentence}`);
+    bars.setAttribute("aria-label", `Weights of the query “${state.word(state.row)}”, as bars.`);
+  });
+  chooseWithKeys(map, model);
+  chooseWithKeys(bars, model);
+  chooseWithPointer(map, model, cache);
+  view.onChange(["sentence"], () => {
+    setTrait(model, "length", tokens(model).length);
+    length.update();
+  });
+  view.onChange(["row", "column", "length", "temperature", "causal", "head", "sentence", "q", "k"], draw);
+  view.onStop(watchTheme(draw));
+  draw();
+}
+
+/** The words of the sentence and their places in the table of words that Python sent. */
+function tokens(model) {
+  const words = model.get("words");
+  if (!model.get("editable")) return words.map((word, id) => ({ word, id }));
+  const written = model.get("sentence").toLowerCase().match(/[a-z']+/g) ?? [];
+  return written
+    .map((word) => ({ word, id: words.indexOf(word) }))
+    .filter(({ id }) => id >= 0)
+    .slice(0, 128);
+}
+
+function unknownWords(model) {
+  const written = model.get("sentence").toLowerCase().match(/[a-z']+/g) ?? [];
+  return model.get("editable") ? written.filter((word) => !model.get("words").includes(word)) : [];
+}
+
+/** Everything that is drawn, as plain numbers; scores are kept until the words change. */
+function compute(model, cache) {
+  const [numHeads, numWords, headDim] = model.get("shape");
+  const all = tokens(model);
+  const length = Math.max(Math.min(model.get("length"), all.length), 0);
+  const ids = all.slice(0, length).map(({ id }) => id);
+  const key = ids.join();
+  if (cache.key !== key || cache.sent !== model.get("q")) {
+    const [q, k] = [floats(model.get("q")), floats(model.get("k"))];
+    const table = (x, h) => x.subarray(h * numWords * headDim, (h + 1) * numWords * headDim);
+    const scores = Array.from({ length: numHeads }, (_, h) =>
+      attentionScores(table(q, h), table(k, h), ids, headDim));
+    Object.assign(cache, { key, sent: model.get("q"), q, k, scores });
+  }
+  const [temperature, causal] = [model.get("temperature"), model.get("causal")];
+  const weights = cache.scores.map((s) => attentionWeights(s, length, temperature, causal));
+  const row = Math.max(Math.min(model.get("row"), length - 1), 0);
+  const state = {
+    numHeads, numWords, headDim, length, ids, causal, temperature, row, weights,
+    q: cache.q, k: cache.k, scores: cache.scores,
+    column: Math.max(Math.min(model.get("column"), length - 1), 0),
+    head: Math.min(model.get("head"), numHeads - 1),
+    word: (i) => all[i]?.word ?? "",
+  };
+  state.shares = weights[state.head].subarray(row * length, (row + 1) * length);
+  cache.length = length;
+  state.sentence = describe(state, unknownWords(model));
+  return state;
+}
+
+function describe(state, unknown) {
+  const note = unknown.length ? ` Not in the vocabulary: ${unknown.join(", ")}.` : "";
+  if (!state.length) return `Write a sentence with words that have vectors.${note}`;
+  const best = state.shares.indexOf(Math.max(...state.shares));
+  const who = state.numHeads > 1 ? `Head ${state.head}: ` : "";
+  const most = Math.log(state.causal ? state.row + 1 : state.length);
+  return `${who}query ${state.row}, “${state.word(state.row)}”, looks most at key ${best}, `
+    + `“${state.word(best)}”: ${state.shares[best].toFixed(2)}. `
+    + `Entropy ${entropy(state.shares).toFixed(2)} of at most ${most.toFixed(2)} nats.${note}`;
+}
+
+function layout(state, context) {
+  const labelled = state.length <= LABELLED;
+  context.font = "13px sans-serif";
+  const widest = labelled
+    ? Math.max(...state.ids.map((_, i) => context.measureText(state.word(i)).width), 10) : 0;
+  const margin = labelled ? Math.ceil(widest) + 8 : 4;
+  return { labelled, margin, size: MAP - margin, cell: (MAP - margin) / Math.max(state.length, 1) };
+}
+
+function drawMap(canvas, state, { ink, paper }) {
+  const context = prepare(canvas, MAP, MAP);
+  const { labelled, margin, size, cell } = layout(state, context);
+  canvas.place = { margin, cell };
+  if (!state.length) return;
+  drawShares(context, state.weights[state.head], state.length, margin, margin, size);
+  if (state.causal) hatchFuture(context, state, margin, cell, hatching(context, ink, paper));
+  context.fillStyle = ink;
+  context.textBaseline = "middle";
+  for (let i = 0; labelled && i < state.length; i += 1) {
+    context.font = `${i === state.row ? "bold " : ""}13px sans-serif`;
+    context.textAlign = "right";
+    context.fillText(state.word(i), margin - 6, margin + (i + 0.5) * cell);
+    context.font = `${i === state.column ? "bold " : ""}13px sans-serif`;
+    context.save();
+    context.translate(margin + (i + 0.5) * cell, margin - 6);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "left";
+    context.fillText(state.word(i), 0, 0);
+    context.restore();
+  }
+  context.strokeStyle = THEME.accent;
+  context.lineWidth = 2.5;
+  context.strokeRect(margin, margin + state.row * cell, size, cell);
+  const [x, y] = [margin + state.column * cell, margin + state.row * cell];
+  context.strokeStyle = "#ffffff";
+  context.strokeRect(x + 2, y + 2, Math.max(cell - 4, 1), Math.max(cell - 4, 1));
+}
+
+function hatchFuture(context, state, margin, cell, pattern) {
+  context.fillStyle = pattern;
+  context.beginPath();
+  for (let i = 0; i < state.length - 1; i += 1) {
+    context.rect(margin + (i + 1) * cell, margin + i * cell, (state.length - 1 - i) * cell, cell);
+  }
+  context.fill();
+}
+
+function drawBars(canvas, state, { ink, paper, line }) {
+  const [width, height, left] = [400, 168, 4];
+  const context = prepare(canvas, width, height);
+  if (!state.length) return;
+  const labelled = state.length <= LABELLED;
+  const step = (width - left) / state.length;
+  const floor = labelled ? height - 62 : height - 8;
+  context.fillStyle = ink;
+  context.font = "13px sans-serif";
+  context.textAlign = "left";
+  context.fillText(`“${state.word(state.row)}” gives each token this share of its attention`, left, 12);
+  for (let j = 0; j < state.length; j += 1) {
+    const share = state.shares[j];
+    const tall = share * (floor - 40);
+    const x = left + j * step;
+    const future = state.causal && j > state.row;
+    context.fillStyle = future ? hatching(context, ink, paper) : css(weightColour(share));
+    context.fillRect(x + step * 0.1, floor - (future ? 12 : tall), step * 0.8, future ? 12 : tall);
+    context.strokeStyle = j === state.column ? THEME.accent : line;
+    context.lineWidth = j === state.column ? 2.5 : 0.7;
+    context.strokeRect(x + step * 0.1, floor - (future ? 12 : tall), step * 0.8, future ? 12 : tall);
+    if (!labelled) continue;
+    context.fillStyle = ink;
+    context.font = `${j === state.column ? "bold " : ""}12px sans-serif`;
+    if (step > 26 && !future) {
+      context.textAlign = "center";
+      context.fillText(share.toFixed(2), x + step / 2, floor - tall - 5);
+    }
+    context.save();
+    context.translate(x + step / 2 + 4, floor + 8);
+    context.rotate(-Math.PI / 3);
+    context.textAlign = "right";
+    context.fillText(state.word(j), 0, 0);
+    context.restore();
+  }
+}
+
+/** Where the number in the chosen cell comes from: products, sum, scale, softmax. */
+function writeSums(tableNode, state) {
+  if (!state.length) return tableNode.replaceChildren();
+  const { row, column, headDim, head, numWords, ids, length } = state;
+  const at = (x, token, d) => x[(head * numWords + ids[token]) * headDim + d];
+  const shown = Math.min(headDim, 6);
+  const products = Array.from({ length: headDim }, (_, d) => at(state.q, row, d) * at(state.k, column, d));
+  const sum = products.reduce((a, b) => a + b, 0);
+  const rows = Array.from({ length: shown }, (_, d) =>
+    [`q[${d}] × k[${d}]`, `${short(at(state.q, row, d))} × ${short(at(state.k, column, d))}`, short(products[d])]);
+  if (shown < headDim) {
+    rows.push([`${headDim - shown} more`, "", short(products.slice(shown).reduce((a, b) => a + b, 0))]);
+  }
+  const score = state.scores[head][row * length + column];
+  const masked = state.causal && column > row;
+  const tempered = score / state.temperature;
+  const total = [
+    ["sum = q · k", "", short(sum)],
+    [`÷ √${headDim} = score`, "", short(score)],
+    ...(state.temperature === 1 ? [] : [["÷ temperature", state.temperature.toFixed(1), short(tempered)]]),
+    masked ? ["in the future: masked", "", "−∞"] : null,
+    ["softmax over the row = weight", "", state.shares[column].toFixed(4)],
+  ].filter(Boolean);
+  tableNode.replaceChildren(
+    element("caption", {}, `Query “${state.word(row)}” meets key “${state.word(column)}”`),
+    ...rows.map((cells) => tableRow(cells)),
+    ...total.map((cells, i) => tableRow(cells, i === 0 || i === total.length - 1)),
+  );
+}
+
+function tableRow([name, detail, value], strong = false) {
+  return element("tr", strong ? { class: "mha-total" } : {},
+    element("th", { scope: "row" }, name), element("td", {}, detail), element("td", {}, value));
+}
+
+function short(number) {
+  return (Number.isInteger(number) ? String(number) : number.toFixed(3)).replace("-", "−");
+}
+
+/** One small map for each head; a radio group with one tab stop. */
+function headButtons(view) {
+  const { model } = view;
+  const node = element("div", { class: "mha-heads", role: "radiogroup", "aria-label": "head" });
+  const count = model.get("shape")[0];
+  if (count < 2) return { node: document.createDocumentFragment(), draw: () => {} };
+  const buttons = Array.from({ length: count }, (_, h) => {
+    const map = element("canvas", { "aria-hidden": "true" });
+    const button = element("button", { role: "radio", type: "button" }, map, `head ${h}`);
+    button.addEventListener("click", () => setTrait(model, "head", h));
+    button.map = map;
+    return button;
+  });
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  node.addEventListener("keydown", (event) => {
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const next = (model.get("head") + steps[event.key] + count) % count;
+    setTrait(model, "head", next);
+    buttons[next].focus();
+  });
+  node.append(...buttons);
+  const draw = (state) => buttons.forEach((button, h) => {
+    button.setAttribute("aria-checked", String(h === state.head));
+    button.tabIndex = h === state.head ? 0 : -1;
+    const context = prepare(button.map, 60, 60);
+    if (state.length) drawShares(context, state.weights[h], state.length, 0, 0, 60);
+  });
+  return { node, draw };
+}
+
+function chooseWithKeys(canvas, model) {
+  const steps = {
+    ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["column", -1], ArrowRight: ["column", 1],
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const [trait, step] = steps[event.key];
+    const last = Math.min(model.get("length"), tokens(model).length) - 1;
+    setTrait(model, trait, Math.max(Math.min(model.get(trait) + step, last), 0));
+  });
+}
+
+function chooseWithPointer(canvas, model, cache) {
+  const choose = (event) => {
+    const { margin, cell } = canvas.place;
+    const place = (offset) => Math.floor((offset - margin) / cell);
+    const [row, column] = [place(event.offsetY), place(event.offsetX)];
+    if (row < 0 || column < 0 || row >= cache.length || column >= cache.length) return;
+    setTrait(model, "row", row);
+    setTrait(model, "column", column);
+  };
+  canvas.addEventListener("pointerdown", choose);
+  canvas.addEventListener("pointermove", (event) => event.buttons && choose(event));
+}
+
+/** Colours are drawn into the canvas, so a change of theme has to draw again. */
+function watchTheme(draw) {
+  const observer = new MutationObserver(draw);
+  observer.observe(document.body, { attributes: true });
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  query.addEventListener("change", draw);
+  return () => {
+    observer.disconnect();
+    query.removeEventListener("change", draw);
+  };
+}

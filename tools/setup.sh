@@ -1,0 +1,32 @@
+#!/bin/sh
+# Make .venv and install the package with its locked dependencies: tools/setup.sh EXTRAS
+set -u
+extras=$1
+venv=${VENV:-.venv}
+
+stop() {
+    echo "$1" >&2
+    exit 1
+}
+
+usable() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+for python in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
+    usable "$python" && break
+done
+usable "$python" || stop "Python 3.11 to 3.13 is needed, found: $(python3 --version 2>&1 || echo none). Install one, or say which: make PYTHON=/path/to/python3.12"
+
+if [ ! -x "$venv/bin/python" ]; then
+    "$python" -c 'import venv, ensurepip' 2>/dev/null || stop "The venv module of $python is missing. On Debian or Ubuntu: apt install python3-venv"
+    "$python" -m venv "$venv" || stop "Could not make the virtual environment $venv: is the folder writable?"
+fi
+
+echo "Installing the locked versions into $venv (once)."
+log=$venv/install.log
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+    --constraint requirements.lock --editable ".[$extras]" >"$log" 2>&1 && exit 0
+grep -Eq 'NewConnectionError|NameResolution|name resolution|ConnectTimeout|ProxyError|Network is unreachable|Connection refused' "$log" &&
+    stop "No network: pip could not reach its package index. See $log"
+stop "pip could not install the locked versions: $(grep -m1 '^ERROR' "$log"). See $log"
