@@ -9,7 +9,7 @@ help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
 
 lab: $(VENV)/lab.ok  ## open the series in JupyterLab
-	@$(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. --LabApp.news_url=None \
+	@$(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
 
 test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, browser
@@ -17,6 +17,8 @@ test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, brow
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
+	@$(BIN)/python -m tools.notebooks sync
+	@$(BIN)/ruff check --quiet --fix notebooks && $(BIN)/ruff format --quiet notebooks
 	@$(BIN)/python -m tools.notebooks run
 
 style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter

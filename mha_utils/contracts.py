@@ -80,27 +80,27 @@ def _array_annotation(annotation):
 
 def _require_fit(caller: str, expected: dict, given: dict) -> None:
     given = {name: given[name] for name in expected if given.get(name) is not None}
-    with jaxtyped("context"):
-        for name, value in given.items():
-            reason = _misfit(expected[name], value)
-            if reason:
-                raise ValueError(_report(caller, name, reason, expected, given))
+    with jaxtyped("context"):  # inside, a letter has to mean one size
+        misfits = {n: expected[n].__instancecheck_str__(value) for n, value in given.items()}
+    for name, value in given.items():
+        reason = _explain(misfits[name], expected[name], value)
+        if reason:
+            raise ValueError(_report(caller, name, reason, expected, given))
     for name, value in given.items():
         reason = _mixed(value, next(iter(given.values())))
         if reason:
             raise ValueError(_report(caller, name, reason, expected, given))
 
 
-def _misfit(annotation, value) -> str:
+def _explain(misfit: str, annotation, value) -> str:
     if not isinstance(value, Tensor):
         return f"a {type(value).__name__} is not a torch.Tensor"
-    reason = annotation.__instancecheck_str__(value).replace("torch.Size", "")
-    if "has dtype" in reason:
+    if "has dtype" in misfit:
         return f"its dtype is {_dtype(value)}, not {annotation.dtype.__name__.lower()}"
     named = len([d for d in annotation.dim_str.split() if not d.startswith("*")])
-    if not reason and 0 in value.shape[value.ndim - named :]:
+    if not misfit and 0 in value.shape[value.ndim - named :]:
         return "a dimension of size 0: there is nothing to attend with or to"
-    return reason
+    return misfit.replace("torch.Size", "")
 
 
 def _mixed(value: Tensor, first: Tensor) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
-FLOAT = re.compile(r"-?\d+\.\d+(?![\d.])")
+FLOAT = re.compile(r"(?<![\d.])-?\d+\.\d+(?!\d|\.\d)")
 TEXTS = ("text/plain", "text/html", "text/markdown")
 
 _run, _compare = IPyNbCell.runtest, IPyNbCell.compare_outputs

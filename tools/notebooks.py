@@ -59,7 +59,7 @@ def canonical(notebook) -> None:
         seen[digest] = seen.get(digest, 0) + 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         if cell.cell_type == "code":
-            cell.outputs = _merge_streams(cell.outputs)
+            cell.outputs = merge_streams(cell.outputs)
             for output in cell.outputs:
                 _clean(output)
 
@@ -81,7 +81,7 @@ def style(path: Path) -> str:
     )
 
 
-def _merge_streams(outputs: list) -> list:
+def merge_streams(outputs: list) -> list:
     merged: list = []
     for output in outputs:
         same = merged and output.output_type == "stream" == merged[-1].output_type

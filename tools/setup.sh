@@ -16,7 +16,8 @@ usable() {
 for python in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
     usable "$python" && break
 done
-usable "$python" || stop "Python 3.11 to 3.13 is needed, found: $(python3 --version 2>&1 || echo none). Install one, or say which: make PYTHON=/path/to/python3.12"
+found=$(python3 --version 2>/dev/null)
+usable "$python" || stop "Python 3.11 to 3.13 is needed, found: ${found:-none}. Install one, or say which: make PYTHON=/path/to/python3.12"
 
 if [ ! -x "$venv/bin/python" ]; then
     "$python" -c 'import venv, ensurepip' 2>/dev/null || stop "The venv module of $python is missing. On Debian or Ubuntu: apt install python3-venv"
@@ -25,8 +26,8 @@ fi
 
 echo "Installing the locked versions into $venv (once)."
 log=$venv/install.log
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+"$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
     --constraint requirements.lock --editable ".[$extras]" >"$log" 2>&1 && exit 0
-grep -Eq 'NewConnectionError|NameResolution|name resolution|ConnectTimeout|ProxyError|Network is unreachable|Connection refused' "$log" &&
+grep -Eq 'NewConnectionError|NameResolution|name resolution|ConnectTimeout|ProxyError|Network is unreachable|Connection refused|Retrying|from versions: none' "$log" &&
     stop "No network: pip could not reach its package index. See $log"
-stop "pip could not install the locked versions: $(grep -m1 '^ERROR' "$log"). See $log"
+stop "pip could not install the locked versions: $(grep -m1 'ERROR' "$log"). See $log"

@@ -184,24 +184,28 @@ export function hatching(context, ink, paper) {
   return context.createPattern(tile, "repeat");
 }
 
-/** Draw shares (rows x columns) as pixels and scale them up to `size` CSS pixels. */
+/** Draw square maps of shares as pixels and scale them up to `size` CSS pixels. */
 export function drawShares(context, shares, columns, x, y, size) {
-  const rows = shares.length / columns;
-  const small = new ImageData(columns, rows);
+  const pixels = new ImageData(columns, shares.length / columns);
   const colours = colourTable();
-  for (let i = 0; i < shares.length; i += 1) {
-    small.data.set(colours[Math.round(shares[i] * 255)], 4 * i);
-  }
-  const canvas = new OffscreenCanvas(columns, rows);
-  canvas.getContext("2d").putImageData(small, 0, 0);
+  const out = new Uint32Array(pixels.data.buffer);
+  for (let i = 0; i < shares.length; i += 1) out[i] = colours[(shares[i] * 255 + 0.5) | 0];
+  scratch ??= new OffscreenCanvas(1, 1);
+  scratch.width = columns;
+  scratch.height = pixels.height;
+  scratch.getContext("2d").putImageData(pixels, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(canvas, x, y, size, size);
+  context.drawImage(scratch, x, y, size, size);
 }
 
+let scratch = null;
 let table = null;
 
+/** 256 colours, each as the four bytes of one pixel. */
 function colourTable() {
-  table ??= Array.from({ length: 256 }, (_, i) => [...weightColour(i / 255), 255]);
+  table ??= new Uint32Array(
+    Uint8Array.from({ length: 1024 }, (_, i) =>
+      (i % 4 === 3 ? 255 : weightColour((i >> 2) / 255)[i % 4])).buffer);
   return table;
 }
 

@@ -8,9 +8,8 @@ import re
 from pathlib import Path
 
 import anywidget
-import matplotlib
 import traitlets
-from matplotlib.figure import Figure
+from PIL import Image
 
 from mha_utils import theme
 
@@ -23,7 +22,7 @@ def assemble(name: str) -> str:
     Both files are valid modules by themselves; joining them needs no bundler because the
     view imports from `./base.js` and from nowhere else.
     """
-    colours = {"weights": theme.palette(), "heads": theme.HEADS, "accent": theme.QUERY}
+    colours = {"weights": theme.palette(), "heads": theme.HEADS, "mark": theme.OKABE_ITO["orange"]}
     base = re.sub(r"^export ", "", (FOLDER / "base.js").read_text("utf-8"), flags=re.MULTILINE)
     view = (FOLDER / f"{name}.js").read_text("utf-8")
     view = re.sub(r'^import \{[^}]*\} from "\./base\.js";\n', "", view)
@@ -34,13 +33,12 @@ class LiveView(anywidget.AnyWidget):
     """A picture that is computed and drawn in the browser.
 
     A view has: `script`, the name of its JavaScript file; traits for what a reader can
-    move; `finding()`, the state as one sentence; `draw(figure)`, the same state as a static
-    picture, which stands in wherever widgets do not run.
+    move; `finding()`, the state as one sentence; `still()`, the same state as a picture that
+    stands in wherever widgets do not run.
     """
 
     _css = FOLDER / "base.css"
     script = ""
-    figure_size = (7.0, 3.0)
     problem = traitlets.Unicode("").tag(sync=True)
 
     def __init_subclass__(cls, **kwargs):
@@ -52,17 +50,13 @@ class LiveView(anywidget.AnyWidget):
         """What the picture shows now, in one sentence."""
         raise NotImplementedError
 
-    def draw(self, figure: Figure) -> None:
-        """Draw the present state into an empty matplotlib figure."""
+    def still(self) -> Image.Image:
+        """The present state as a picture."""
         raise NotImplementedError
 
     def png(self) -> bytes:
-        """The present state as a static picture."""
-        with matplotlib.rc_context(theme.RC | {"savefig.bbox": None}):
-            figure = Figure(figsize=self.figure_size)
-            self.draw(figure)
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
+        buffer = io.BytesIO()
+        self.still().save(buffer, format="png")
         return buffer.getvalue()
 
     def __repr__(self) -> str:

@@ -28,14 +28,13 @@ function buildHeadExplorer(view) {
   );
   const hint = element("p", { class: "mha-hint" },
     "Arrow keys or pointer on the map: choose a query (row) and a key (column).");
-  body.append(controls, heads.node, element("div", { class: "mha-panels" },
-    element("div", {}, map, hint), element("div", {}, bars, sums)), finding);
+  body.append(controls, heads.node, finding, element("div", { class: "mha-panels" },
+    element("div", {}, map, hint), element("div", {}, bars, sums)));
 
   const cache = {};
   const draw = framed(view, () => {
     const state = compute(model, cache);
     const colours = pageColours(body);
-    heads.draw(state);
     drawMap(map, state, colours);
     drawBars(bars, state, colours);
     writeSums(sums, state);
@@ -43,6 +42,7 @@ function buildHeadExplorer(view) {
     map.setAttribute("aria-label",
       `Attention weights, ${state.length} queries by ${state.length} keys. ${state.sentence}`);
     bars.setAttribute("aria-label", `Weights of the query “${state.word(state.row)}”, as bars.`);
+    heads.drawLater(state);
   });
   chooseWithKeys(map, model);
   chooseWithKeys(bars, model);
@@ -87,16 +87,17 @@ function compute(model, cache) {
     Object.assign(cache, { key, sent: model.get("q"), q, k, scores });
   }
   const [temperature, causal] = [model.get("temperature"), model.get("causal")];
-  const weights = cache.scores.map((s) => attentionWeights(s, length, temperature, causal));
   const row = Math.max(Math.min(model.get("row"), length - 1), 0);
+  const head = Math.min(model.get("head"), numHeads - 1);
+  const weightsOf = (h) => attentionWeights(cache.scores[h], length, temperature, causal);
+  const weights = weightsOf(head);
   const state = {
-    numHeads, numWords, headDim, length, ids, causal, temperature, row, weights,
-    q: cache.q, k: cache.k, scores: cache.scores,
+    numHeads, numWords, headDim, length, ids, causal, temperature, row, head, weights, weightsOf,
+    q: cache.q, k: cache.k, scores: cache.scores[head],
+    shares: weights.subarray(row * length, (row + 1) * length),
     column: Math.max(Math.min(model.get("column"), length - 1), 0),
-    head: Math.min(model.get("head"), numHeads - 1),
     word: (i) => all[i]?.word ?? "",
   };
-  state.shares = weights[state.head].subarray(row * length, (row + 1) * length);
   cache.length = length;
   state.sentence = describe(state, unknownWords(model));
   return state;
@@ -106,9 +107,9 @@ function describe(state, unknown) {
   const note = unknown.length ? ` Not in the vocabulary: ${unknown.join(", ")}.` : "";
   if (!state.length) return `Write a sentence with words that have vectors.${note}`;
   const best = state.shares.indexOf(Math.max(...state.shares));
-  const who = state.numHeads > 1 ? `Head ${state.head}: ` : "";
+  const who = state.numHeads > 1 ? `Head ${state.head}: query` : "Query";
   const most = Math.log(state.causal ? state.row + 1 : state.length);
-  return `${who}query ${state.row}, “${state.word(state.row)}”, looks most at key ${best}, `
+  return `${who} ${state.row}, “${state.word(state.row)}”, looks most at key ${best}, `
     + `“${state.word(best)}”: ${state.shares[best].toFixed(2)}. `
     + `Entropy ${entropy(state.shares).toFixed(2)} of at most ${most.toFixed(2)} nats.${note}`;
 }
@@ -127,7 +128,7 @@ function drawMap(canvas, state, { ink, paper }) {
   const { labelled, margin, size, cell } = layout(state, context);
   canvas.place = { margin, cell };
   if (!state.length) return;
-  drawShares(context, state.weights[state.head], state.length, margin, margin, size);
+  drawShares(context, state.weights, state.length, margin, margin, size);
   if (state.causal) hatchFuture(context, state, margin, cell, hatching(context, ink, paper));
   context.fillStyle = ink;
   context.textBaseline = "middle";
@@ -143,7 +144,7 @@ function drawMap(canvas, state, { ink, paper }) {
     context.fillText(state.word(i), 0, 0);
     context.restore();
   }
-  context.strokeStyle = THEME.accent;
+  context.strokeStyle = THEME.mark;
   context.lineWidth = 2.5;
   context.strokeRect(margin, margin + state.row * cell, size, cell);
   const [x, y] = [margin + state.column * cell, margin + state.row * cell];
@@ -161,12 +162,13 @@ function hatchFuture(context, state, margin, cell, pattern) {
 }
 
 function drawBars(canvas, state, { ink, paper, line }) {
-  const [width, height, left] = [400, 168, 4];
+  const [width, height, left] = [400, 190, 4];
   const context = prepare(canvas, width, height);
   if (!state.length) return;
   const labelled = state.length <= LABELLED;
   const step = (width - left) / state.length;
   const floor = labelled ? height - 62 : height - 8;
+  const hatch = hatching(context, ink, paper);
   context.fillStyle = ink;
   context.font = "13px sans-serif";
   context.textAlign = "left";
@@ -176,9 +178,9 @@ function drawBars(canvas, state, { ink, paper, line }) {
     const tall = share * (floor - 40);
     const x = left + j * step;
     const future = state.causal && j > state.row;
-    context.fillStyle = future ? hatching(context, ink, paper) : css(weightColour(share));
+    context.fillStyle = future ? hatch : css(weightColour(share));
     context.fillRect(x + step * 0.1, floor - (future ? 12 : tall), step * 0.8, future ? 12 : tall);
-    context.strokeStyle = j === state.column ? THEME.accent : line;
+    context.strokeStyle = j === state.column ? THEME.mark : line;
     context.lineWidth = j === state.column ? 2.5 : 0.7;
     context.strokeRect(x + step * 0.1, floor - (future ? 12 : tall), step * 0.8, future ? 12 : tall);
     if (!labelled) continue;
@@ -210,7 +212,7 @@ function writeSums(tableNode, state) {
   if (shown < headDim) {
     rows.push([`${headDim - shown} more`, "", short(products.slice(shown).reduce((a, b) => a + b, 0))]);
   }
-  const score = state.scores[head][row * length + column];
+  const score = state.scores[row * length + column];
   const masked = state.causal && column > row;
   const tempered = score / state.temperature;
   const total = [
@@ -241,7 +243,7 @@ function headButtons(view) {
   const { model } = view;
   const node = element("div", { class: "mha-heads", role: "radiogroup", "aria-label": "head" });
   const count = model.get("shape")[0];
-  if (count < 2) return { node: document.createDocumentFragment(), draw: () => {} };
+  if (count < 2) return { node: document.createDocumentFragment(), drawLater: () => {} };
   const buttons = Array.from({ length: count }, (_, h) => {
     const map = element("canvas", { "aria-hidden": "true" });
     const button = element("button", { role: "radio", type: "button" }, map, `head ${h}`);
@@ -258,13 +260,21 @@ function headButtons(view) {
     buttons[next].focus();
   });
   node.append(...buttons);
-  const draw = (state) => buttons.forEach((button, h) => {
+  // The chosen head answers in its frame; the small maps of all heads follow in the next one.
+  let state = null;
+  const draw = framed(view, () => buttons.forEach((button, h) => {
     button.setAttribute("aria-checked", String(h === state.head));
     button.tabIndex = h === state.head ? 0 : -1;
     const context = prepare(button.map, 60, 60);
-    if (state.length) drawShares(context, state.weights[h], state.length, 0, 0, 60);
-  });
-  return { node, draw };
+    if (state.length) drawShares(context, state.weightsOf(h), state.length, 0, 0, 60);
+  }));
+  return {
+    node,
+    drawLater(newest) {
+      state = newest;
+      draw();
+    },
+  };
 }
 
 function chooseWithKeys(canvas, model) {

@@ -3,11 +3,12 @@
 import numpy as np
 import torch
 import traitlets
-from matplotlib.figure import Figure
+from PIL import Image
 from torch import Tensor
 
-from mha_utils import data, plots
+from mha_utils import data
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.still import map_picture
 
 MAX_TOKENS = 128
 
@@ -30,7 +31,6 @@ class HeadExplorer(LiveView):
     """
 
     script = "head_explorer"
-    figure_size = (8.2, 3.7)
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     shape = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -100,22 +100,16 @@ class HeadExplorer(LiveView):
         shares = self.weights()[self.head, self._row]
         best, most = int(shares.argmax()), self._row + 1 if self.causal else len(shares)
         entropy = torch.special.entr(torch.tensor(shares)).sum().item()
-        who = f"Head {self.head}: " if self.shape[0] > 1 else ""
+        who = f"Head {self.head}: query" if self.shape[0] > 1 else "Query"
         return (
-            f"{who}query {self._row}, “{self.tokens[self._row]}”, looks most at key {best}, "
+            f"{who} {self._row}, “{self.tokens[self._row]}”, looks most at key {best}, "
             f"“{self.tokens[best]}”: {shares[best]:.2f}. "
             f"Entropy {entropy:.2f} of at most {np.log(most):.2f} nats."
         )
 
-    def draw(self, figure: Figure) -> None:
-        grid = {"left": 0.11, "right": 0.99, "bottom": 0.24, "top": 0.92, "wspace": 0.12}
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.1), gridspec_kw=grid)
-        weights = self.weights()[self.head]
-        labels = self.tokens if len(self.tokens) <= 20 else [""] * len(self.tokens)
-        plots.draw_weights(weights, labels, numbers=None, highlight_row=self._row, ax=left)
-        title = f"“{self.tokens[self._row]}” looks at"
-        plots.draw_shares(weights[self._row], labels, title=title, numbers="{:.2f}", ax=right)
-        right.tick_params(axis="x", labelrotation=60)
+    def still(self) -> Image.Image:
+        labels = self.tokens if len(self.tokens) <= 20 else None
+        return map_picture(self.weights()[self.head], labels, self._row, self.finding())
 
     @property
     def _row(self) -> int:

@@ -1,12 +1,12 @@
 """The letters B T D H Dh as boxes: what shape x has, and what the heads take of it."""
 
 import traitlets
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from PIL import Image
 
 from mha_utils import theme
 from mha_utils.contracts import require_divisible, require_sizes
 from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.still import cells_picture
 
 
 class ShapeLetters(LiveView):
@@ -23,7 +23,6 @@ class ShapeLetters(LiveView):
     """
 
     script = "shape_letters"
-    figure_size = (7.4, 2.6)
 
     batch_size = traitlets.Int(2).tag(sync=True)
     seq_len = traitlets.Int(4).tag(sync=True)
@@ -52,20 +51,7 @@ class ShapeLetters(LiveView):
             f"so q is (B, H, T, Dh) = ({b}, {h}, {t}, {d // h}): {b * h * t * (d // h)} numbers."
         )
 
-    def draw(self, figure: Figure) -> None:
-        ax = figure.add_axes((0.01, 0.02, 0.98, 0.84))
+    def still(self) -> Image.Image:
         head_dim = self.embed_dim // self.num_heads
-        for b in range(self.batch_size):
-            for t in range(self.seq_len):
-                for d in range(self.embed_dim):
-                    colour = theme.HEADS[d // head_dim % len(theme.HEADS)]
-                    corner = (b * (self.embed_dim + 1.5) + d, -t)
-                    ax.add_patch(Rectangle(corner, 0.9, 0.9, color=colour))
-            middle = b * (self.embed_dim + 1.5) + self.embed_dim / 2
-            ax.annotate(f"sequence {b}", (middle, 1.3), ha="center")
-        ax.set(aspect="equal", xlim=(-0.5, self.batch_size * (self.embed_dim + 1.5)))
-        ax.set_ylim(-self.seq_len + 0.5, 2.4)
-        ax.set_title(
-            f"x: {self.seq_len} tokens (rows) × {self.embed_dim} columns, one colour a head"
-        )
-        ax.axis("off")
+        row = [theme.HEADS[d // head_dim % len(theme.HEADS)] for d in range(self.embed_dim)]
+        return cells_picture([[row] * self.seq_len] * self.batch_size, self.finding())

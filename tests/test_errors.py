@@ -1,0 +1,219 @@
+"""Wrong input: the condition and the full text of what is said."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import mha_utils
+from mha_utils import SelfAttentionHead, data, plots, widgets
+
+q, k, v = torch.randn(2, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 6, 3)
+
+
+def x(*shape, dtype=torch.float32):
+    return torch.zeros(shape, dtype=dtype)
+
+
+SCORES = "  q: expected Float (*B T Dh), got {}\n  k: expected Float (*B S Dh), got {}"
+CASES = {
+    "widths differ": (
+        lambda: mha_utils.attention_scores(x(4, 5), x(6, 3)),
+        "attention_scores: k does not fit: the size of dimension Dh is 3 which does not equal "
+        "the existing value of 5\n" + SCORES.format("float32 (4, 5)", "float32 (6, 3)"),
+    ),
+    "leading dimensions differ": (
+        lambda: mha_utils.attention_scores(x(2, 4, 5), x(3, 6, 5)),
+        "attention_scores: k does not fit: the shape of its variadic dimensions '*B' is ([3]), "
+        "which does not equal the existing value of ([2])\n"
+        + SCORES.format("float32 (2, 4, 5)", "float32 (3, 6, 5)"),
+    ),
+    "rank too small": (
+        lambda: mha_utils.attention_scores(x(5), x(6, 5)),
+        "attention_scores: q does not fit: this array has 1 dimensions, which is fewer than 2 "
+        "that is the minimum expected by the type hint\n"
+        + SCORES.format("float32 (5,)", "float32 (6, 5)"),
+    ),
+    "integers": (
+        lambda: mha_utils.attention_scores(x(4, 5, dtype=torch.int64), x(6, 5)),
+        "attention_scores: q does not fit: its dtype is int64, not float\n"
+        + SCORES.format("int64 (4, 5)", "float32 (6, 5)"),
+    ),
+    "dtypes differ": (
+        lambda: mha_utils.attention_scores(x(4, 5), x(6, 5, dtype=torch.float64)),
+        "attention_scores: k does not fit: its dtype is float64, that of the first argument "
+        "float32\n" + SCORES.format("float32 (4, 5)", "float64 (6, 5)"),
+    ),
+    "devices differ": (
+        lambda: mha_utils.attention_scores(x(4, 5), x(6, 5).to("meta")),
+        "attention_scores: k does not fit: it is on device meta, the first argument on cpu\n"
+        + SCORES.format("float32 (4, 5)", "float32 (6, 5)"),
+    ),
+    "no tensor": (
+        lambda: mha_utils.attention_scores(x(4, 5), [[1.0]]),
+        "attention_scores: k does not fit: a list is not a torch.Tensor\n"
+        + SCORES.format("float32 (4, 5)", "list"),
+    ),
+    "empty sequence of queries": (
+        lambda: mha_utils.attention_scores(x(0, 5), x(6, 5)),
+        "attention_scores: q does not fit: a dimension of size 0: there is nothing to attend "
+        "with or to\n" + SCORES.format("float32 (0, 5)", "float32 (6, 5)"),
+    ),
+    "empty sequence of keys": (
+        lambda: mha_utils.attention_weights(x(2, 4, 0)),
+        "attention_weights: scores does not fit: a dimension of size 0: there is nothing to "
+        "attend with or to\n  scores: expected Float (*B T S), got float32 (2, 4, 0)",
+    ),
+    "fewer values than keys": (
+        lambda: mha_utils.attention(x(4, 5), x(6, 5), x(7, 3)),
+        "attention: v does not fit: the size of dimension S is 7 which does not equal the "
+        "existing value of 6\n"
+        + SCORES.format("float32 (4, 5)", "float32 (6, 5)")
+        + "\n  v: expected Float (*B S Dv), got float32 (7, 3)",
+    ),
+    "mask of floats": (
+        lambda: mha_utils.attention_weights(x(4, 6), x(4, 6)),
+        "attention_weights: mask does not fit: its dtype is float32, not bool\n"
+        "  scores: expected Float (*B T S), got float32 (4, 6)\n"
+        "  mask: expected Bool (*#B #T #S), got float32 (4, 6)",
+    ),
+    "mask not sliced to T": (
+        lambda: mha_utils.attention_weights(x(1, 6), torch.ones(6, 6, dtype=torch.bool)),
+        "attention_weights: mask does not fit: the size of dimension T is 6 which does not "
+        "equal the existing value of 1\n"
+        "  scores: expected Float (*B T S), got float32 (1, 6)\n"
+        "  mask: expected Bool (*#B #T #S), got bool (6, 6)",
+    ),
+    "causal mask of nothing": (
+        lambda: mha_utils.causal_mask(0),
+        "query_len must be an integer of at least 1, got 0",
+    ),
+    "causal mask with fewer keys than queries": (
+        lambda: mha_utils.causal_mask(3, 2),
+        "key_len must be at least query_len=3, got 2",
+    ),
+    "heads do not divide": (
+        lambda: mha_utils.split_heads(x(1, 2, 10), 3),
+        "embed_dim must be divisible by num_heads, got embed_dim=10 and num_heads=3 (remainder 1)",
+    ),
+    "no heads": (
+        lambda: mha_utils.split_heads(x(1, 2, 10), 0),
+        "num_heads must be an integer of at least 1, got 0",
+    ),
+    "dropout NaN": (
+        lambda: mha_utils.drop_weights(x(2, 2), float("nan")),
+        "p must be a probability between 0 and 1, got nan",
+    ),
+    "dropout above 1": (
+        lambda: mha_utils.drop_weights(x(2, 2), 1.5),
+        "p must be a probability between 0 and 1, got 1.5",
+    ),
+    "dropout below 0": (
+        lambda: mha_utils.drop_weights(x(2, 2), -0.1),
+        "p must be a probability between 0 and 1, got -0.1",
+    ),
+    "width of a head 0": (
+        lambda: SelfAttentionHead(4, 0),
+        "head_dim must be an integer of at least 1, got 0",
+    ),
+    "width of values negative": (
+        lambda: SelfAttentionHead(4, 2, -1),
+        "value_dim must be an integer of at least 1, got -1",
+    ),
+    "x of another width": (
+        lambda: SelfAttentionHead(4, 2)(x(3, 5)),
+        "x must have embed_dim = 4 numbers in its last dimension, got shape (3, 5)",
+    ),
+    "x empty": (
+        lambda: SelfAttentionHead(4, 2)(x(0, 4)),
+        "forward: x does not fit: a dimension of size 0: there is nothing to attend with or "
+        "to\n  x: expected Float (*B T D), got float32 (0, 4)",
+    ),
+    "unknown words": (
+        lambda: data.Vocabulary("a cat").encode("a dog"),
+        "unknown words ['dog']; the vocabulary is ['a', 'cat']",
+    ),
+    "empty text": (
+        lambda: data.Vocabulary(" ... "),
+        "text must contain at least one word, got ' ... '",
+    ),
+    "empty text to encode": (
+        lambda: data.Vocabulary("a cat").encode(""),
+        "text must contain at least one word, got ''",
+    ),
+    "ids out of range": (
+        lambda: data.Vocabulary("a cat").decode(torch.tensor([0, 7, -1])),
+        "ids must be between 0 and 1, got [7, -1]",
+    ),
+    "word without a vector": (
+        lambda: data.toy_word_vectors(data.Vocabulary("the zebra")),
+        "no hand-made vector for ['zebra']",
+    ),
+    "plot of a vector": (
+        lambda: plots.draw_matrix([1.0, 2.0]),
+        "values must be a matrix (rows, columns), got shape (2,)",
+    ),
+    "labels do not fit": (
+        lambda: plots.draw_matrix([[1.0, 2.0]], columns=["a"]),
+        "columns must be 2 labels, got 1",
+    ),
+    "bars without labels": (
+        lambda: plots.draw_shares([0.5, 0.5], ["a"]),
+        "labels must be 2 labels, got 1",
+    ),
+    "view with too few queries": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(1, 4), x(2, 4)),
+        "q must be (H, 2, Dh) or (2, Dh) for 2 words, got (1, 4)",
+    ),
+    "view with unlike q and k": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 3)),
+        "q and k must have one shape, got (1, 2, 4) and (1, 2, 3)",
+    ),
+    "view with unknown words": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), "a c"),
+        "sentence has words without a query and a key: ['c']",
+    ),
+    "view without words": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), " "),
+        "expected 1 to 128 tokens, got 0",
+    ),
+    "view without temperature": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), temperature=0.0),
+        "temperature must be above 0, got 0.0",
+    ),
+    "view with heads that do not divide": (
+        lambda: widgets.ShapeLetters(embed_dim=12, num_heads=5),
+        "embed_dim must be divisible by num_heads, got embed_dim=12 and num_heads=5 (remainder 2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_says_what_was_expected_and_what_came(name):
+    wrong, text = CASES[name]
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("SelfAttentionHead(4, 2.0)", "head_dim must be an integer of at least 1, got 2.0"),
+        ("SelfAttentionHead(True, 2)", "embed_dim must be an integer of at least 1, got True"),
+        ("drop_weights(w, '0.1')", "p must be a probability between 0 and 1, got '0.1'"),
+    ],
+)
+def test_wrong_types_are_named_too(call, text):
+    """In a process of its own: here the import hook would speak first."""
+    code = f"import torch; from mha_utils import *; w = torch.ones(2, 2); {call}"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stderr.splitlines()[-1] == f"ValueError: {text}"
+
+
+def test_the_contract_is_executed_inside_the_package_too():
+    """The suite runs with --jaxtyping-packages: a wrong return shape would raise."""
+    inner = mha_utils.attention_scores.__wrapped__
+    with pytest.raises(Exception, match="Type-check error"):
+        inner(torch.zeros(4, 5), torch.zeros(6, 3))

@@ -1,0 +1,204 @@
+"""What every chapter keeps to: hygiene, anatomy, shown code, solutions."""
+
+import json
+import re
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import mha_utils
+from mha_utils import checks
+from tools.notebooks import FOLDER, canonical, chapters, merge_streams, shown_name
+from tools.shown import shown_source
+
+HEADINGS = ["Before you start", "Live view", "Check", "Your turn", "Recap"]
+PRIVATE = re.compile(r"(?<![\w./])/(?:home|root|Users|tmp|work|usr|opt)/|0x[0-9a-f]{6,}")
+SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+EACH = pytest.mark.parametrize("path", chapters(), ids=lambda p: p.stem)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook):
+    return [c for c in notebook.cells if c.cell_type == "code"]
+
+
+def texts(output):
+    data = output.get("data", {})
+    yield from (str(v) for kind, v in data.items() if not kind.startswith("image/"))
+    yield str(output.get("text", ""))
+
+
+def test_there_are_chapters():
+    assert [p.name[:2] for p in chapters()] == [f"{i:02}" for i in range(len(chapters()))]
+    assert len(chapters()) >= 2
+
+
+@EACH
+def test_is_stored_in_canonical_form(path):
+    notebook = read(path)
+    canonical(notebook)
+    assert nbformat.writes(notebook).rstrip("\n") == path.read_text("utf-8").rstrip("\n")
+
+
+@EACH
+def test_was_run_in_order_without_a_word_on_stderr(path):
+    cells = code_cells(read(path))
+    assert [c.execution_count for c in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.source
+            assert output.get("name") != "stderr", cell.source
+
+
+@EACH
+def test_stores_nothing_of_the_machine_it_ran_on(path):
+    notebook = read(path)
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
+    for cell in notebook.cells:
+        assert set(cell.metadata) <= {"tags"}
+        assert not PRIVATE.search(cell.source), cell.source
+        for output in cell.get("outputs", []):
+            assert not output.get("metadata")
+            assert not any("widget" in kind for kind in output.get("data", {}))
+            for text in texts(output):
+                assert not PRIVATE.search(text), text
+
+
+@EACH
+def test_no_cell_escapes_the_comparison(path):
+    """nbval obeys tags and comments that skip a cell; none is on the list of allowed ones."""
+    for cell in code_cells(read(path)):
+        assert "NBVAL" not in cell.source
+        assert all(t.startswith("show:") for t in cell.metadata.get("tags", []))
+        assert not cell.source.rstrip().endswith(";")
+
+
+@EACH
+def test_needs_no_network_and_no_installation(path):
+    for cell in read(path).cells:
+        assert not re.search(r"^\s*[!%]\s*(pip|conda|apt)", cell.source, re.MULTILINE)
+        assert not re.search(r"!\[[^]]*\]\(https?:|<img|urlopen|requests\.get", cell.source)
+
+
+@EACH
+def test_is_small(path):
+    assert path.stat().st_size <= 500_000
+
+
+@EACH
+def test_pictures_have_words_and_exist(path):
+    for cell in read(path).cells:
+        for alt, target in re.findall(r"!\[([^]]*)\]\(([^)]*)\)", cell.source):
+            assert len(alt.split()) >= 5, target
+            assert (FOLDER / target).exists(), target
+
+
+@EACH
+def test_links_lead_somewhere(path):
+    for cell in read(path).cells:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", cell.source):
+            if cell.cell_type == "markdown" and not target.startswith("http"):
+                assert (FOLDER / target).exists(), target
+
+
+@EACH
+def test_has_the_anatomy_of_a_chapter(path):
+    notebook = read(path)
+    number = path.stem.split("_")[0]
+    first = notebook.cells[0].source
+    assert first.startswith(f"# {number} · "), first
+    assert "**Goal:**" in first
+    assert "![" in first
+    markdown = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    found = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
+    assert [h for h in found if h in HEADINGS] == sorted(
+        HEADINGS, key=[h for h in found if h in HEADINGS].index
+    )
+    assert set(HEADINGS) <= set(found)
+    assert found[0] == "Before you start"
+    assert found[-3:] == ["Check", "Your turn", "Recap"]
+    assert "**Try:**" in markdown
+    assert "**Seen?**" in markdown
+
+
+def test_every_chapter_starts_with_the_same_cell():
+    first = {code_cells(read(path))[0].source for path in chapters()}
+    assert len(first) == 1
+    assert len([line for line in first.pop().splitlines() if line.strip()]) <= 8
+
+
+@EACH
+def test_shown_cells_are_the_package(path):
+    shown = [c for c in code_cells(read(path)) if shown_name(c)]
+    for cell in shown:
+        assert cell.source == shown_source(shown_name(cell)), "run `make notebooks`"
+
+
+def test_shown_source_leaves_out_only_checks_and_long_docstrings():
+    source = shown_source("SelfAttentionHead")
+    assert "require_" not in source
+    assert "@checked" not in source
+    assert '"""One attention head: three learned projections, then `attention`."""' in source
+    assert "self.v_proj = nn.Linear(embed_dim, value_dim, bias=bias)" in source
+    with pytest.raises(ValueError, match="nothing called 'nonsense'"):
+        shown_source("nonsense")
+
+
+def test_no_chapter_imports_attention_code_that_was_not_shown():
+    seen = set()
+    for path in chapters()[1:]:  # chapter 00 only demonstrates
+        for cell in code_cells(read(path)):
+            if name := shown_name(cell):
+                seen.add(name)
+            for names in re.findall(r"^from mha_utils import (.*)$", cell.source, re.MULTILINE):
+                functions = {n.strip() for n in names.split(",")} & set(mha_utils.__all__)
+                assert functions - {"setup_chapter", "checked"} <= seen, (path.name, names)
+
+
+def exercises(path):
+    """Stub, solution and the name of the check, for each exercise of a chapter."""
+    cells = read(path).cells
+    for i, cell in enumerate(cells):
+        if "# your turn" in cell.source:
+            called = re.search(r"checks\.(check_\w+)\((\w+)\)", cell.source)
+            solution = SOLUTION.search(cells[i + 1].source)
+            yield cell.source, solution.group(1), called.group(1), called.group(2)
+
+
+@EACH
+def test_solutions_pass_and_stubs_fail_kindly(path):
+    found = list(exercises(path))
+    assert 1 <= len(found) <= 3
+    for stub, solution, check, answer in found:
+        for source, passes in ((solution, True), (stub, False)):
+            namespace = {"checks": checks}
+            exec(source, namespace)
+            report = getattr(checks, check)(namespace[answer])
+            assert bool(report) == passes, report
+        assert "not solved yet" in repr(report)
+        assert "<summary>Hint</summary>" in str(read(path).cells)
+
+
+@EACH
+def test_every_cell_can_be_run_twice(path):
+    """Each cell again right after itself: the same output, all through the chapter."""
+    notebook = read(path)
+    expected = [output_texts(cell) for cell in code_cells(notebook)]
+    notebook.cells = [c for cell in code_cells(notebook) for c in (cell, cell.copy())]
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(FOLDER))
+    assert [output_texts(cell) for cell in notebook.cells[::2]] == expected
+    assert [output_texts(cell) for cell in notebook.cells[1::2]] == expected
+
+
+def output_texts(cell):
+    outputs = merge_streams(cell.outputs)
+    return [o.get("text") or o.get("data", {}).get("text/plain") for o in outputs]
+
+
+@EACH
+def test_is_valid(path):
+    nbformat.validate(json.loads(path.read_text("utf-8")))

@@ -1,0 +1,178 @@
+"""The files around the package agree with each other, and set-up says what is missing."""
+
+import ast
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from mha_utils.machine import TESTED
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+LOCK = {
+    line.split("==")[0].lower().replace("_", "-"): line.split("==")[1].strip()
+    for line in (ROOT / "requirements.lock").read_text().splitlines()
+    if "==" in line and not line.startswith("#")
+}
+WANTED = [Requirement(r) for group in (PROJECT["dependencies"], *EXTRAS.values()) for r in group]
+
+
+@pytest.mark.parametrize("requirement", WANTED, ids=str)
+def test_lock_fits_the_ranges(requirement):
+    assert LOCK[requirement.name.lower()] in requirement.specifier
+
+
+def test_lock_pins_what_stored_outputs_depend_on():
+    needed = "torch numpy matplotlib ipython ipykernel jupyterlab ipywidgets anywidget nbval pillow"
+    assert set(needed.split()) <= set(LOCK)
+    assert "+" not in "".join(LOCK.values())
+    assert not [name for name in LOCK if re.match("nvidia|triton|cuda", name)]
+
+
+def test_machine_report_names_the_locked_versions():
+    assert {name: LOCK[name] for name in TESTED} == TESTED
+
+
+def test_environment_yml_is_thin():
+    lines = (ROOT / "environment.yml").read_text().splitlines()
+    listed = [line.strip("- ") for line in lines if line.strip().startswith("-")]
+    python = next(item for item in listed if item.startswith("python="))
+    assert SpecifierSet(PROJECT["requires-python"]).contains(python.removeprefix("python="))
+    others = [item for item in listed if item != python]
+    assert others == ["conda-forge", "pip", "pip:", "c requirements.lock", "e .[lab]"]
+
+
+def test_readme_is_short_and_has_one_picture():
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.split()) <= 500
+    pictures = re.findall(r"!\[([^]]+)\]\(([^)]+)\)", readme)
+    assert len(pictures) == 1
+    assert (ROOT / pictures[0][1]).exists()
+    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
+        assert (ROOT / target).exists(), target
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        assert f"notebooks/{path.name}" in readme
+    for command in ("make lab", "make test"):
+        assert command in readme
+
+
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 60
+
+
+LAYERS = {
+    "contracts": set(),
+    "attention": {"contracts"},
+    "modules": {"attention", "contracts"},
+    "reference": set(),
+    "checks": {"reference"},
+    "data": set(),
+    "theme": set(),
+    "machine": set(),
+    "plots": {"theme"},
+    "widgets": {"contracts", "attention", "plots", "theme", "data"},
+}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "mha_utils").rglob("*.py")), ids=lambda p: p.name)
+def test_imports_run_one_way(path):
+    part = path.relative_to(ROOT / "mha_utils").parts[0].removesuffix(".py")
+    if part == "__init__":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mha_utils"):
+            inside = node.module.split(".")[1:2]
+            names = inside or [alias.name for alias in node.names]
+            assert set(names) <= LAYERS[part] | {part}, f"{path.name} imports {names}"
+
+
+def test_only_the_oracle_knows_no_torch():
+    source = (ROOT / "mha_utils" / "reference.py").read_text()
+    modules = {
+        alias.name
+        for n in ast.walk(ast.parse(source))
+        if isinstance(n, ast.Import)
+        for alias in n.names
+    }
+    assert modules == {"math", "numpy"}
+
+
+def test_public_names_can_be_imported():
+    code = "import mha_utils; print(len(mha_utils.__all__))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert int(result.stdout) >= 9
+    assert not result.stderr
+
+
+def fake_python(folder: Path, script: str) -> Path:
+    path = folder / "python3"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    return path
+
+
+def set_up(folder: Path, **extra: str) -> subprocess.CompletedProcess:
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(folder), "VENV": str(folder / "venv")}
+    command = ["sh", "tools/setup.sh", "lab"]
+    return subprocess.run(command, cwd=ROOT, env=env | extra, capture_output=True, text=True)
+
+
+def only(folder: Path, *names: str) -> str:
+    """A PATH with a few tools and no Python of the machine."""
+    for name in names:
+        target = next(Path(p, name) for p in ("/usr/bin", "/bin") if Path(p, name).exists())
+        (folder / name).symlink_to(target)
+    return str(folder)
+
+
+TOOLS = ("sh", "grep", "cat", "mkdir", "echo")
+IS_311 = 'case "$2" in *sys.exit*) exit 0;; esac'
+
+
+def test_setup_says_that_python_is_too_old(tmp_path):
+    fake_python(tmp_path, '[ "$1" = --version ] && echo Python 3.8.1; exit 1')
+    result = set_up(tmp_path, PATH=only(tmp_path, *TOOLS))
+    assert result.returncode == 1
+    assert result.stderr.startswith("Python 3.11 to 3.13 is needed, found: Python 3.8.1.")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_setup_says_that_the_venv_module_is_missing(tmp_path):
+    fake_python(tmp_path, f"{IS_311}\nexit 1")
+    result = set_up(tmp_path, PATH=only(tmp_path, *TOOLS))
+    assert result.returncode == 1
+    assert result.stderr.startswith("The venv module of python3 is missing. On Debian or Ubuntu:")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_setup_says_that_there_is_no_network(tmp_path):
+    unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
+    unreachable |= {"PIP_CONFIG_FILE": os.devnull}
+    result = set_up(tmp_path, PYTHON=sys.executable, **unreachable)
+    assert result.returncode == 1
+    assert result.stderr.startswith("No network: pip could not reach its package index.")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_make_installs_once(tmp_path):
+    """With the stamp newer than its inputs, make has nothing to set up."""
+    result = subprocess.run(
+        ["make", "--dry-run", "--old-file=pyproject.toml", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0
+    makefile = (ROOT / "Makefile").read_text()
+    assert "$(VENV)/%.ok: pyproject.toml requirements.lock" in makefile

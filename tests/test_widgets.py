@@ -1,0 +1,136 @@
+"""The Python side of the live views: state, sentence, still picture."""
+
+import base64
+import io
+import time
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from mha_utils import attention_weights, causal_mask, data, widgets
+from mha_utils.widgets.base import assemble, shows_problems
+
+
+def explorer(**options):
+    vocabulary = data.toy_vocabulary()
+    vectors = data.toy_word_vectors(vocabulary)
+    w_q, w_k, _ = data.toy_head_weights()
+    words = list(vocabulary.words)
+    return widgets.HeadExplorer(words, vectors @ w_q, vectors @ w_k, data.SENTENCE, **options)
+
+
+VIEWS = {"HeadExplorer": explorer, "ShapeLetters": widgets.ShapeLetters}
+EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
+
+
+@EACH
+def test_bundle_has_the_view_a_text_and_a_picture(make):
+    view = make()
+    bundle, _ = view._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert bundle["text/plain"] == repr(view) == f"{type(view).__name__}: {view.finding()}"
+    picture = Image.open(io.BytesIO(base64.b64decode(bundle["image/png"])))
+    assert picture.width > 400
+    assert len(picture.convert("RGB").getcolors(100_000)) > 5
+
+
+@EACH
+def test_text_is_the_same_in_every_run(make):
+    assert repr(make()) == repr(make())
+    assert "0x" not in repr(make())
+
+
+@EACH
+def test_javascript_is_one_module_without_imports(make):
+    source = make()._esm
+    assert "import " not in source
+    assert source.count("export default") == 1
+    assert "https://" not in source
+
+
+@EACH
+def test_picture_follows_the_state(make):
+    view = make()
+    before = view.png()
+    if isinstance(view, widgets.HeadExplorer):
+        view.temperature = 3.0
+    else:
+        view.num_heads = 4
+    assert view.png() != before
+
+
+@EACH
+def test_picture_is_drawn_faster_than_a_matplotlib_figure(make):
+    from matplotlib.figure import Figure
+
+    view = make()
+    view.png()
+
+    def matplotlib_picture():
+        figure = Figure()
+        figure.subplots().imshow(np.eye(10))
+        figure.savefig(io.BytesIO(), format="png")
+
+    def best(action):
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            action()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert best(view.png) < best(matplotlib_picture)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 4.0])
+def test_weights_equal_the_package(causal, temperature):
+    g = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 3, 9, 5, generator=g)
+    view = widgets.HeadExplorer([f"w{i}" for i in range(9)], q, k, causal=causal)
+    view.temperature = temperature
+    view.length = 7
+    scores = q[:, :7] @ k[:, :7].mT / 5**0.5 / temperature
+    expected = attention_weights(scores, causal_mask(7) if causal else None)
+    np.testing.assert_allclose(view.weights(), expected, atol=1e-6)
+
+
+def test_finding_says_what_the_numbers_say():
+    view = explorer(row=7, column=1)
+    assert view.finding() == (
+        "Query 7, “it”, looks most at key 1, “cat”: 0.76. Entropy 0.98 of at most 2.30 nats."
+    )
+    view.causal, view.row = True, 0
+    assert view.finding() == (
+        "Query 0, “the”, looks most at key 0, “the”: 1.00. Entropy 0.00 of at most 0.00 nats."
+    )
+
+
+def test_a_sentence_of_the_reader_is_taken():
+    view = explorer()
+    view.sentence = "the dog slept xyzzy"
+    view.length = 3
+    assert view.tokens == ["the", "dog", "slept"]
+    assert view.weights().shape == (1, 3, 3)
+
+
+def test_an_error_in_a_callback_is_shown_in_the_view():
+    view = widgets.ShapeLetters()
+    view.num_heads = 5
+    assert view.problem.startswith("ValueError: embed_dim must be divisible by num_heads")
+    view.num_heads = 4
+    assert view.problem == ""
+
+
+def test_shows_problems_keeps_the_name_of_the_callback():
+    @shows_problems
+    def callback(self, change):
+        """Text."""
+
+    assert callback.__name__ == "callback"
+
+
+def test_assemble_puts_the_theme_in():
+    assert '"heads": ["#0072B2"' in assemble("head_explorer")

@@ -1,0 +1,172 @@
+"""Real JupyterLab in real Chromium: what the browser tests and the view benchmark stand on."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium() -> str | None:
+    """The path of an installed Chromium or Chrome."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+
+
+@contextlib.contextmanager
+def jupyter_server(root: Path = ROOT) -> Iterator[str]:
+    """A private JupyterLab with its own settings; yields its address."""
+    with socket.socket() as free, tempfile.TemporaryDirectory() as home:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        folders = {f"JUPYTER_{n}_DIR": f"{home}/{n.lower()}" for n in ("CONFIG", "DATA", "RUNTIME")}
+        folders["JUPYTERLAB_SETTINGS_DIR"] = f"{home}/settings"
+        folders["JUPYTERLAB_WORKSPACES_DIR"] = f"{home}/workspaces"
+        command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root"]
+        command += [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="]
+        command += ["--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={root}"]
+        command += ["--LabApp.expose_app_in_browser=True"]
+        _no_questions(Path(home))
+        with open(f"{home}/log", "w") as log:
+            env = os.environ | folders | {"OMP_NUM_THREADS": "1"}
+            server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
+        address = f"http://127.0.0.1:{port}"
+        try:
+            _wait_for(server, address, Path(f"{home}/log"))
+            yield address
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+def _no_questions(home: Path) -> None:
+    folder = home / "settings" / "@jupyterlab" / "apputils-extension"
+    folder.mkdir(parents=True)
+    settings = {"fetchNews": "false", "checkForUpdates": False}
+    (folder / "notification.jupyterlab-settings").write_text(json.dumps(settings))
+
+
+def _wait_for(server: subprocess.Popen, address: str, log: Path) -> None:
+    for _ in range(240):
+        if server.poll() is not None:
+            break
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{address}/api/status", timeout=5)
+            return
+        time.sleep(0.25)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+class Lab:
+    """One notebook, open in JupyterLab."""
+
+    def __init__(self, page: Page, address: str):
+        self.page, self.address = page, address
+
+    def open(self, notebook: str) -> None:
+        self.page.goto(f"{self.address}/lab/tree/{notebook}?reset", wait_until="domcontentloaded")
+        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+        self.wait_idle()
+
+    def wait_idle(self, timeout: float = 60_000) -> None:
+        self.page.wait_for_function(
+            """() => {
+              const session = window.jupyterapp?.shell?.currentWidget?.sessionContext;
+              return session?.isReady && session.session?.kernel?.status === "idle";
+            }""",
+            timeout=timeout,
+        )
+
+    def shut_down(self) -> None:
+        """End all kernels, or they pile up at about 300 MB each."""
+        self.page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+
+    def command(self, name: str, **arguments) -> None:
+        """Start one of JupyterLab's commands, as its menus do."""
+        execute = "([name, args]) => { window.jupyterapp.commands.execute(name, args); }"
+        self.page.evaluate(execute, [name, arguments])
+
+    def dark(self) -> None:
+        self.command("apputils:change-theme", theme="JupyterLab Dark")
+        self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+
+    def run_all(self, timeout: float = 120_000) -> None:
+        """Run every cell in the fresh kernel and wait until the last one is done."""
+        self.command("notebook:clear-all-cell-outputs")
+        self.command("notebook:run-all-cells")
+        deadline = time.monotonic() + timeout / 1000
+        while not self._all_done():
+            if time.monotonic() > deadline:
+                raise TimeoutError("the notebook did not finish")
+            self.page.wait_for_timeout(300)
+
+    def _all_done(self) -> bool:
+        return self.page.evaluate(
+            """() => {
+              const panel = window.jupyterapp?.shell?.currentWidget;
+              const cells = panel?.content?.model?.cells;
+              if (!cells) return false;
+              const idle = panel.sessionContext.session?.kernel?.status === "idle";
+              const code = Array.from(cells).filter((c) => c.type === "code");
+              const counts = code.map((c) => c.executionCount);
+              return idle && counts.every((count, i) => count === i + 1);
+            }"""
+        )
+
+    def error_outputs(self) -> list[str]:
+        """Texts of all error outputs, also of cells that are scrolled away."""
+        return self.page.evaluate(
+            """() => {
+              const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
+              return Array.from(cells).flatMap((cell) => cell.toJSON().outputs ?? [])
+                .filter((o) => o.output_type === "error" || o.name === "stderr")
+                .map((o) => o.evalue ?? String(o.text));
+            }"""
+        )
+
+    def view(self) -> Locator:
+        """The live view of the notebook, scrolled into sight."""
+        index = self.page.evaluate(
+            """() => {
+              const panel = window.jupyterapp.shell.currentWidget;
+              const index = Array.from(panel.content.model.cells)
+                .findIndex((c) => c.sharedModel.source.includes("widgets."));
+              panel.content.activeCellIndex = index;
+              panel.content.scrollToItem(index, "start");
+              return index;
+            }"""
+        )
+        if index < 0:
+            raise ValueError("no cell of this notebook makes a view")
+        view = self.page.locator(".mha-view").first
+        view.wait_for(timeout=30_000)
+        view.scroll_into_view_if_needed()
+        return view
