@@ -1,0 +1,262 @@
+"""Live views in real Chromium: their arithmetic, and the chapters in real JupyterLab."""
+
+import base64
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mha_utils import attention_scores, attention_weights, causal_mask, data, widgets
+from tools.lab_browser import ROOT, Lab, browser, chromium, jupyter_server
+
+REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
+pytestmark = pytest.mark.skipif(
+    chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
+)
+ARTIFACTS = ROOT / "artifacts"
+
+# A plain object in the place of anywidget's model, and the view's module rendered with it.
+HOST = """async ([source, state, bytes]) => {
+  for (const [name, text] of Object.entries(bytes)) {
+    const array = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const shifted = new Uint8Array(array.length + 1);  // unaligned, as from a kernel
+    shifted.set(array, 1);
+    state[name] = new DataView(shifted.buffer, 1);
+  }
+  const listeners = {};
+  window.model = {
+    get: (name) => state[name],
+    set(name, value) {
+      state[name] = value;
+      (listeners[`change:${name}`] ?? []).forEach((call) => call());
+    },
+    on: (event, call) => (listeners[event] ??= []).push(call),
+    off: (event, call) => { listeners[event] = listeners[event].filter((c) => c !== call); },
+    save_changes() {},
+    listeners: () => Object.values(listeners).flat().length,
+  };
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  window.module = await import(url);
+  document.body.replaceChildren();
+  window.stop = await window.module.default.render({ model: window.model, el: document.body });
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+}"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+@pytest.fixture(scope="module")
+def server():
+    with jupyter_server() as address:
+        yield address
+
+
+@pytest.fixture
+def picture_on_failure(request, page):
+    failed_before = request.session.testsfailed
+    yield
+    if request.session.testsfailed > failed_before:
+        ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTIFACTS / f"{request.node.name}.png")
+
+
+def host(page, view, extra_exports=""):
+    state = {n: getattr(view, n) for n in view.trait_names(sync=True) if not n.startswith("_")}
+    state = {n: v for n, v in state.items() if isinstance(v, bool | int | float | str | list)}
+    sent = {n: base64.b64encode(getattr(view, n)).decode() for n in ("q", "k") if hasattr(view, n)}
+    page.goto("about:blank")
+    page.evaluate(HOST, [view._esm + extra_exports, state, sent])
+
+
+def finding(page) -> str:
+    page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    return page.locator(".mha-finding").inner_text()
+
+
+def explorer(**options):
+    vocabulary = data.toy_vocabulary()
+    vectors = data.toy_word_vectors(vocabulary)
+    w_q, w_k, _ = data.toy_head_weights()
+    words = list(vocabulary.words)
+    return widgets.HeadExplorer(words, vectors @ w_q, vectors @ w_k, data.SENTENCE, **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_javascript_computes_what_torch_computes(page, seed):
+    rng = np.random.default_rng(seed)
+    num_words, length, head_dim = (int(n) for n in rng.integers([9, 1, 1], [40, 33, 65]))
+    temperature, causal = float(rng.uniform(0.1, 4)), bool(seed % 2)
+    q, k = torch.tensor(rng.normal(size=(2, num_words, head_dim)), dtype=torch.float32)
+    ids = rng.integers(0, num_words, size=length)
+    view = widgets.HeadExplorer([f"w{i}" for i in range(num_words)], q, k)
+    host(page, view, "\nexport { attentionScores, attentionWeights, floats };")
+    scores, weights = page.evaluate(
+        """([ids, headDim, temperature, causal]) => {
+          const { attentionScores, attentionWeights, floats } = window.module;
+          const [q, k] = [floats(window.model.get("q")), floats(window.model.get("k"))];
+          const scores = attentionScores(q, k, ids, headDim);
+          const weights = attentionWeights(scores, ids.length, temperature, causal);
+          return [Array.from(scores), Array.from(weights)];
+        }""",
+        [ids.tolist(), head_dim, temperature, causal],
+    )
+    expected = attention_scores(q[ids], k[ids])
+    mask = causal_mask(length) if causal else None
+    np.testing.assert_allclose(np.reshape(scores, (length, length)), expected, atol=1e-5)
+    expected = attention_weights(expected / temperature, mask)
+    np.testing.assert_allclose(np.reshape(weights, (length, length)), expected, atol=1e-5)
+
+
+def test_javascript_and_python_say_the_same_sentence(page):
+    rng = np.random.default_rng(0)
+    q, k = torch.tensor(rng.normal(size=(2, 3, 12, 5)), dtype=torch.float32)
+    view = widgets.HeadExplorer([f"w{i}" for i in range(12)], q, k)
+    host(page, view)
+    for _ in range(12):
+        change = {
+            "head": int(rng.integers(3)),
+            "length": int(rng.integers(1, 13)),
+            "row": int(rng.integers(12)),
+            "causal": bool(rng.integers(2)),
+            "temperature": float(rng.integers(1, 40)) / 10,
+        }
+        for name, value in change.items():
+            setattr(view, name, value)
+            page.evaluate("([n, v]) => window.model.set(n, v)", [name, value])
+        assert finding(page) == view.finding(), change
+
+
+def test_shapes_are_said_alike_and_heads_always_divide(page):
+    view = widgets.ShapeLetters()
+    host(page, view)
+    for name, value in (("batch_size", 3), ("seq_len", 7), ("num_heads", 6), ("embed_dim", 16)):
+        page.evaluate("([n, v]) => window.model.set(n, v)", [name, value])
+    view.batch_size, view.seq_len, view.embed_dim, view.num_heads = 3, 7, 16, 4
+    assert finding(page) == view.finding()
+
+
+def test_a_typed_sentence_is_computed_and_unknown_words_are_named(page):
+    view = explorer()
+    host(page, view)
+    page.fill(".mha-view input[type=text]", "the dog slept xyzzy because she was happy")
+    page.focus(".mha-view canvas >> nth=0")
+    text = finding(page)
+    assert text.endswith("Not in the vocabulary: xyzzy.")
+    assert page.evaluate("() => window.model.get('length')") == 7
+    page.fill(".mha-view input[type=text]", "")
+    assert finding(page).startswith("Write a sentence")
+    assert page.locator(".mha-problem").is_hidden()
+
+
+def test_an_error_is_shown_in_the_view(page):
+    host(page, explorer())
+    page.evaluate("() => { window.model.set('shape', null); window.model.set('row', 1); }")
+    page.wait_for_selector(".mha-problem:not([hidden])")
+    assert page.locator(".mha-problem").inner_text().startswith("This view failed: ")
+    host(page, explorer())
+    page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
+    assert "said by Python" in page.locator(".mha-problem").inner_text()
+
+
+@pytest.mark.parametrize("make", [explorer, widgets.ShapeLetters], ids=["heads", "shapes"])
+def test_a_removed_view_leaves_nothing_behind(page, make):
+    host(page, make())
+    assert page.evaluate("() => window.model.listeners()") > 3
+    page.evaluate("() => window.stop()")
+    assert page.evaluate("() => window.model.listeners()") == 0
+
+
+def test_arrow_keys_and_pointer_choose_a_cell(page):
+    host(page, explorer(row=7, column=1))
+    page.focus(".mha-view canvas >> nth=0")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert finding(page).startswith("Query 8, “was”")
+    assert "Query “was” meets key “sat”" in page.locator("table").inner_text()
+    page.mouse.click(*corner_of(page, 0.99, 0.99))
+    assert finding(page).startswith("Query 9, “tired”")
+    assert "Query “tired” meets key “tired”" in page.locator("table").inner_text()
+
+
+def corner_of(page, x: float, y: float) -> tuple[float, float]:
+    box = page.locator(".mha-view canvas").first.bounding_box()
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+
+def test_numbers_behind_a_cell_are_those_of_the_chapter(page):
+    host(page, explorer(row=7, column=1))
+    table = page.locator("table").inner_text()
+    for number in ("2 × 2", "8", "÷ √4 = score", "4", "0.7614"):
+        assert number in table
+
+
+def test_heads_are_a_radio_group_with_one_tab_stop(page):
+    q, k = torch.randn(2, 4, 6, 3, generator=torch.Generator().manual_seed(0))
+    host(page, widgets.HeadExplorer([f"w{i}" for i in range(6)], q, k))
+    finding(page)
+    radios = page.locator("[role=radio]")
+    assert radios.count() == 4
+    assert page.locator("[role=radio][tabindex='0']").count() == 1
+    radios.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert finding(page).startswith("Head 1: query")
+    assert page.evaluate("() => document.activeElement.textContent") == "head 1"
+
+
+# ---- the chapters in JupyterLab --------------------------------------------------------
+
+CHAPTERS = sorted(path.name for path in Path(ROOT, "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.usefixtures("picture_on_failure")
+def test_chapter_runs_and_its_view_answers(page, server, chapter, theme):
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    lab = Lab(page, server)
+    lab.open(f"notebooks/{chapter}")
+    if theme == "dark":
+        lab.dark()
+    lab.run_all()
+    assert lab.error_outputs() == []
+
+    view = lab.view()
+    slider = view.locator("input[type=range]").nth(1)
+    sentence, picture = view.locator(".mha-finding"), view.locator("canvas").first
+    before = sentence.inner_text(), pixels(picture)
+    slider.focus()
+    slider.press("ArrowLeft")
+    page.wait_for_function("(old) => !document.body.innerText.includes(old)", arg=before[0])
+    assert pixels(picture) != before[1]
+
+    slider.press("m")  # a plain key would turn the cell into markdown in command mode
+    slider.press("d")
+    slider.press("d")
+    assert view.is_visible()
+
+    assert axe_violations(page) == []
+    assert problems == []
+    outside = [r for r in requests if not r.startswith((server, "blob:", "data:", "ws:"))]
+    assert outside == []
+    lab.shut_down()
+
+
+def pixels(canvas) -> str:
+    return canvas.evaluate("(node) => node.toDataURL()")
+
+
+def axe_violations(page) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    results = Axe().run(page, context=".mha-view")
+    return [f"{v['id']}: {v['help']}" for v in results.response["violations"]]
