@@ -18,13 +18,14 @@ TESTED = {
 class MachineReport:
     """What is installed, compared with the versions that the stored outputs come from.
 
-    Prints the same text on every machine that is ready; only the line `GPU:` may differ.
+    Prints the same text on every machine that is ready; only the last two lines,
+    `threads:` and `GPU:`, may differ.
     """
 
     def __repr__(self) -> str:
         lines = [_line("python", "3.11 to 3.13", _python_problem())]
         lines += [_line(name, version, _problem(name, version)) for name, version in TESTED.items()]
-        lines.append(_line("threads", "1 or more", ""))
+        lines.append(f"threads: torch uses {torch.get_num_threads()}")
         return "\n".join([*lines, f"GPU: {_gpu()}"])
 
 

@@ -76,8 +76,8 @@ def series_map() -> None:
         filled = number in exists
         ink = "white" if filled else theme.INK
         draw_box(ax, x, y, 1.9, 1.2, colours[number], filled)
-        ax.text(x + 0.1, y + 1.08, number, color=ink, fontsize=8, va="top", fontweight="bold")
-        ax.text(x + 0.36, y + 1.08, title, color=ink, fontsize=8, va="top", fontweight="bold")
+        ax.text(x + 0.1, y + 1.08, number, color=ink, fontsize=7.5, va="top", fontweight="bold")
+        ax.text(x + 0.35, y + 1.08, title, color=ink, fontsize=7.5, va="top", fontweight="bold")
         ax.text(x + 0.1, y + 0.68, question, color=ink, fontsize=8, va="top", linespacing=1.35)
     arrow = {"arrowstyle": "-|>", "color": theme.MUTED, "linewidth": 1.2}
     for (a, *_), (b, *_) in itertools.pairwise(CHAPTERS):
