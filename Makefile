@@ -38,4 +38,4 @@ clean:  ## remove the virtual environment and caches
 
 $(VENV)/%.ok: pyproject.toml requirements.lock
 	@sh tools/setup.sh $*
-	@touch $@
+	@touch $@ $(VENV)/lab.ok

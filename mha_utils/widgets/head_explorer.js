@@ -260,19 +260,24 @@ function headButtons(view) {
     buttons[next].focus();
   });
   node.append(...buttons);
-  // The chosen head answers in its frame; the small maps of all heads follow in the next one.
+  // The chosen head answers in its frame; the small maps follow when the reader pauses.
   let state = null;
-  const draw = framed(view, () => buttons.forEach((button, h) => {
-    button.setAttribute("aria-checked", String(h === state.head));
-    button.tabIndex = h === state.head ? 0 : -1;
+  let pause = 0;
+  const drawAll = view.guarded(() => buttons.forEach((button, h) => {
     const context = prepare(button.map, 60, 60);
     if (state.length) drawShares(context, state.weightsOf(h), state.length, 0, 0, 60);
   }));
+  view.onStop(() => clearTimeout(pause));
   return {
     node,
     drawLater(newest) {
       state = newest;
-      draw();
+      buttons.forEach((button, h) => {
+        button.setAttribute("aria-checked", String(h === state.head));
+        button.tabIndex = h === state.head ? 0 : -1;
+      });
+      clearTimeout(pause);
+      pause = setTimeout(drawAll, 80);
     },
   };
 }
