@@ -7,21 +7,28 @@ from mha_utils.attention import (
     causal_mask,
     drop_weights,
     merge_heads,
+    padding_mask,
     split_heads,
 )
 from mha_utils.contracts import checked
-from mha_utils.modules import SelfAttentionHead
+from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
+from mha_utils.porting import from_torch, to_torch
 from mha_utils.theme import setup_chapter
 
 __all__ = [
+    "MultiHeadAttention",
     "SelfAttentionHead",
+    "StackedHeads",
     "attention",
     "attention_scores",
     "attention_weights",
     "causal_mask",
     "checked",
     "drop_weights",
+    "from_torch",
     "merge_heads",
+    "padding_mask",
     "setup_chapter",
     "split_heads",
+    "to_torch",
 ]

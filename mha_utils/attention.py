@@ -7,7 +7,7 @@ Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.
 """
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from mha_utils.contracts import checked, require_divisible, require_probability, require_sizes
@@ -104,6 +104,28 @@ def causal_mask(
         raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
     everywhere = torch.ones(query_len, key_len, dtype=torch.bool, device=device)
     return everywhere.tril(diagonal=key_len - query_len)
+
+
+@checked
+def padding_mask(lengths: Int[Tensor, " B"], key_len: int) -> Bool[Tensor, "B 1 1 S"]:
+    """True for the real tokens of each sequence, False for what only fills it up.
+
+    Args:
+        lengths: (B,), how many of the S keys of each sequence are real; 0 to S.
+        key_len: S.
+
+    Returns:
+        mask, (B, 1, 1, S): the same for every head and every query of a sequence.
+
+    Raises:
+        ValueError: if a length is below 0 or above S.
+    """
+    require_sizes(key_len=key_len)
+    outside = lengths[(lengths < 0) | (lengths > key_len)]
+    if len(outside):
+        raise ValueError(f"lengths must be between 0 and {key_len}, got {outside.tolist()}")
+    positions = torch.arange(key_len, device=lengths.device)
+    return (positions < lengths[:, None])[:, None, None, :]
 
 
 @checked

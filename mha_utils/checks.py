@@ -18,7 +18,7 @@ from mha_utils import reference
 SIZES = (
     # leading dimensions, T, S, Dh, Dv
     ((), 1, 1, 1, 1),
-    ((), 2, 2, 3, 2),
+    ((), 2, 4, 3, 5),
     ((), 3, 5, 4, 2),
     ((2,), 5, 3, 2, 3),
     ((2, 3), 7, 7, 5, 4),
@@ -76,7 +76,7 @@ def check_head_dim(answer: Callable) -> Report:
 
 
 def check_count(answer: Callable) -> Report:
-    """Check `answer(B, T, D)`: how many numbers q (B, H, T, Dh) holds."""
+    """Check `answer(B, T, D)`: how many numbers a tensor (B, H, T, Dh) holds."""
     cases = ((1, 1, 1), (2, 3, 4), (3, 5, 12), (32, 128, 512))
     return _check_integers(answer, cases, lambda b, t, d: b * t * d)
 
@@ -156,9 +156,13 @@ def _call(answer: Callable, arguments, call: str):
         came = None
     except Exception as error:
         line = _line_of(error, answer)
-        raise _Wrong(f"✗ {call} raised {type(error).__name__}{line}: {error}") from error
+        turned = "\n  `.T` turns all dimensions around; `.transpose(-2, -1)` only the last two"
+        hint = turned if ".T" in line else ""
+        raise _Wrong(f"✗ {call} raised {type(error).__name__}{line}: {error}{hint}") from error
     if came is None or came is Ellipsis:
-        raise _Wrong(f"○ {_name(answer)}: not solved yet (it returned {came!r})")
+        raise _Wrong(
+            f"○ {_name(answer)}: not solved yet (it returned {came!r}; is there a `return`?)"
+        )
     return came
 
 
@@ -240,7 +244,6 @@ SCORES = Task(
         "scores without the division by sqrt(Dh)": _dots,
         "scores divided by Dh, not by its square root": lambda q, k: _dots(q, k) / q.shape[-1],
         "scores multiplied by sqrt(Dh)": lambda q, k: _dots(q, k) * np.sqrt(q.shape[-1]),
-        "keys times queries: rows and columns are exchanged": lambda q, k: _scores(k, q),
     },
 )
 WEIGHTS = Task(
@@ -266,6 +269,15 @@ ATTENTION = Task(
         "softmax over the queries": lambda q, k, v: _softmax(_scores(q, k), -2) @ v,
         "scores times values: the softmax is missing": lambda q, k, v: _scores(q, k) @ v,
         "scale after the softmax": lambda q, k, v: _softmax(_dots(q, k)) / np.sqrt(q.shape[-1]) @ v,
+        "scores divided by sqrt(Dv), the width of the values": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(v.shape[-1])) @ v
+        ),
+        "scores divided by sqrt(S), the number of keys": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(k.shape[-2])) @ v
+        ),
+        "scores divided by sqrt(T), the number of queries": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(q.shape[-2])) @ v
+        ),
         "every value weighted alike": lambda q, k, v: np.ones_like(_dots(q, k)) / k.shape[-2] @ v,
     },
 )

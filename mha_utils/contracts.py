@@ -73,6 +73,23 @@ def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
         )
 
 
+def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> None:
+    """Raise ValueError unless the mask is (T, S) or broadcasts from four dimensions.
+
+    Three dimensions are refused: (B, T, S) would be read as (H, T, S) when B = H.
+    """
+    if mask is None:
+        return
+    fits = mask.ndim in (2, 4) and all(
+        m in (1, size) for m, size in zip(reversed(mask.shape), reversed(full_shape))
+    )
+    if not fits:
+        raise ValueError(
+            f"mask must be (T, S) = {full_shape[2:]} or broadcast to (B, H, T, S) = {full_shape} "
+            f"from four dimensions, got {tuple(mask.shape)}"
+        )
+
+
 def _array_annotation(annotation):
     options = typing.get_args(annotation) or (annotation,)
     return next((o for o in options if inspect.isclass(o) and issubclass(o, AbstractArray)), None)

@@ -58,6 +58,10 @@ def changes_input(q, k):
     return q @ k.transpose(-2, -1)
 
 
+def transposed(q, k):
+    return q @ k.T / q.shape[-1] ** 0.5
+
+
 def raises(q, k):
     return q @ k.no_such_method()
 
@@ -65,7 +69,7 @@ def raises(q, k):
 WRONG = {
     "returns None": (lambda q, k: None, "not solved yet"),
     "returns an array": (lambda q, k: plain(q, k).detach().numpy(), "return a tensor, got ndarray"),
-    "wrong shape": (lambda q, k: plain(q, k)[..., :1], "should have shape (2, 2), got (2, 1)"),
+    "wrong shape": (lambda q, k: plain(q, k)[..., :1], "should have shape (2, 4), got (2, 1)"),
     "cuts the gradient": (lambda q, k: plain(q, k).detach(), "no gradient flows back"),
     "cuts one gradient": (lambda q, k: plain(q, k.detach()), "a wrong gradient for k"),
     "doubles one gradient": (
@@ -74,6 +78,7 @@ WRONG = {
     ),
     "changes its input": (changes_input, "changes its input q in place"),
     "raises": (raises, "raised AttributeError in your line `return q @ k.no_such_method()`"),
+    "turns all dimensions": (transposed, ".T` turns all dimensions around"),
     "needs two dimensions": (
         lambda q, k: torch.mm(q, k.t()) / q.shape[-1] ** 0.5,
         "raised RuntimeError",

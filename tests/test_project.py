@@ -73,6 +73,7 @@ LAYERS = {
     "contracts": set(),
     "attention": {"contracts"},
     "modules": {"attention", "contracts"},
+    "porting": {"modules", "contracts"},
     "reference": set(),
     "checks": {"reference"},
     "data": set(),
