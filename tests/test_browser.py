@@ -34,7 +34,7 @@ HOST = """async ([source, state, bytes]) => {
     },
     on: (event, call) => (listeners[event] ??= []).push(call),
     off: (event, call) => { listeners[event] = listeners[event].filter((c) => c !== call); },
-    save_changes() {},
+    save_changes() { window.saves = (window.saves ?? 0) + 1; },
     listeners: () => Object.values(listeners).flat().length,
   };
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -163,6 +163,18 @@ def test_an_error_is_shown_in_the_view(page):
     host(page, explorer())
     page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
     assert "said by Python" in page.locator(".mha-problem").inner_text()
+
+
+def test_python_hears_of_many_moves_once(page):
+    host(page, explorer())
+    page.evaluate("() => { window.saves = 0; }")
+    page.focus("input[type=range] >> nth=1")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => window.model.get('temperature')") == pytest.approx(1.5)
+    page.wait_for_function("() => window.saves > 0")
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => window.saves") < 5
 
 
 @pytest.mark.parametrize("make", [explorer, widgets.ShapeLetters], ids=["heads", "shapes"])

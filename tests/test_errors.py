@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import mha_utils
-from mha_utils import SelfAttentionHead, data, plots, widgets
+from mha_utils import SelfAttentionHead, data, masks, plots, widgets
 
 q, k, v = torch.randn(2, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 6, 3)
 
@@ -130,6 +130,89 @@ CASES = {
         lambda: SelfAttentionHead(4, 2)(x(0, 4)),
         "forward: x does not fit: a dimension of size 0: there is nothing to attend with or "
         "to\n  x: expected Float (*B T D), got float32 (0, 4)",
+    ),
+    "lengths of padding": (
+        lambda: mha_utils.padding_mask(torch.tensor([3, 9, -1]), 5),
+        "lengths must be between 0 and 5, got [9, -1]",
+    ),
+    "module: heads do not divide": (
+        lambda: mha_utils.MultiHeadAttention(10, 4),
+        "embed_dim must be divisible by num_heads, got embed_dim=10 and num_heads=4 (remainder 2)",
+    ),
+    "module: dropout NaN": (
+        lambda: mha_utils.MultiHeadAttention(8, 4, dropout=float("nan")),
+        "dropout must be a probability between 0 and 1, got nan",
+    ),
+    "module: width 0": (
+        lambda: mha_utils.MultiHeadAttention(8, 4, kdim=0),
+        "kdim must be an integer of at least 1, got 0",
+    ),
+    "module: x of another width": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 6)),
+        "x must have qdim = 8 numbers in its last dimension, got shape (1, 3, 6)",
+    ),
+    "module: context of another width": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 8), x(1, 3, 6)),
+        "context must have kdim = 8 numbers in its last dimension, got shape (1, 3, 6)",
+    ),
+    "module: values of another width": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 8), x(1, 3, 8), x(1, 3, 6)),
+        "values must have vdim = 8 numbers in its last dimension, got shape (1, 3, 6)",
+    ),
+    "module: x without a batch": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(3, 8)),
+        "forward: x does not fit: this array has 2 dimensions, not the 3 expected by the type "
+        "hint\n  x: expected Float (B T Dq), got float32 (3, 8)",
+    ),
+    "module: fewer values than keys": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 8), x(1, 5, 8), x(1, 6, 8)),
+        "forward: values does not fit: the size of dimension S is 6 which does not equal the "
+        "existing value of 5\n  x: expected Float (B T Dq), got float32 (1, 3, 8)\n"
+        "  context: expected Float (B S Dk), got float32 (1, 5, 8)\n"
+        "  values: expected Float (B S Dx), got float32 (1, 6, 8)",
+    ),
+    "module: mask of three dimensions": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(
+            x(4, 3, 8), mask=torch.ones(4, 3, 3, dtype=torch.bool)
+        ),
+        "mask must be (T, S) = (3, 3) or broadcast to (B, H, T, S) = (4, 4, 3, 3) from four "
+        "dimensions, got (4, 3, 3)",
+    ),
+    "module: mask not sliced": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(
+            x(2, 1, 8), mask=torch.ones(6, 6, dtype=torch.bool)
+        ),
+        "mask must be (T, S) = (1, 1) or broadcast to (B, H, T, S) = (2, 4, 1, 1) from four "
+        "dimensions, got (6, 6)",
+    ),
+    "module: causal with fewer keys than queries": (
+        lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 8), x(1, 2, 8), is_causal=True),
+        "key_len must be at least query_len=3, got 2",
+    ),
+    "stacked: width of x": (
+        lambda: mha_utils.StackedHeads(8, 2, 4)(x(1, 3, 6)),
+        "x must have embed_dim = 8 numbers in its last dimension, got shape (1, 3, 6)",
+    ),
+    "stacked: no heads": (
+        lambda: mha_utils.StackedHeads(8, 0, 4),
+        "num_heads must be an integer of at least 1, got 0",
+    ),
+    "porting: extra keys": (
+        lambda: mha_utils.from_torch(torch.nn.MultiheadAttention(8, 2, add_bias_kv=True)),
+        "add_bias_kv and add_zero_attn have no counterpart here",
+    ),
+    "porting: another width of queries": (
+        lambda: mha_utils.to_torch(mha_utils.MultiHeadAttention(8, 2, qdim=6)),
+        "q_proj.weight must have embed_dim = 8 numbers in its last dimension, got shape (8, 6)",
+    ),
+    "masks: additive of integers": (
+        lambda: masks.to_additive(torch.ones(2, 2, dtype=torch.bool), torch.int64),
+        "dtype must be a floating dtype, got torch.int64",
+    ),
+    "masks: three dimensions": (
+        lambda: masks.to_torch_mha(torch.ones(2, 3, 3, dtype=torch.bool), (2, 4, 3, 3)),
+        "mask must be (T, S) = (3, 3) or broadcast to (B, H, T, S) = (2, 4, 3, 3) from four "
+        "dimensions, got (2, 3, 3)",
     ),
     "unknown words": (
         lambda: data.Vocabulary("a cat").encode("a dog"),

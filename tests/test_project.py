@@ -74,6 +74,7 @@ LAYERS = {
     "attention": {"contracts"},
     "modules": {"attention", "contracts"},
     "porting": {"modules", "contracts"},
+    "masks": {"contracts"},
     "reference": set(),
     "checks": {"reference"},
     "data": set(),

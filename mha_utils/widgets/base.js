@@ -60,12 +60,15 @@ export function framed(view, draw) {
   return ask;
 }
 
-/** Set one trait here and in Python. */
+/** Set one trait: the view answers now, Python hears of it when the reader pauses. */
 export function setTrait(model, name, value) {
   if (model.get(name) === value) return;
   model.set(name, value);
-  model.save_changes();
+  clearTimeout(unsaved.get(model));
+  unsaved.set(model, setTimeout(() => model.save_changes(), 100));
 }
+
+const unsaved = new WeakMap();
 
 // ---- page elements -------------------------------------------------------------------
 

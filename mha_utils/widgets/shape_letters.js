@@ -1,5 +1,6 @@
 import {
-  element, framed, liveSentence, mountView, pageColours, picture, prepare, slider,
+  element, framed, liveSentence, mountView, pageColours, picture, prepare, setTrait,
+  slider,
 } from "./base.js";
 
 const [WIDTH, GAP] = [880, 26]; // CSS pixels
@@ -28,8 +29,7 @@ function buildShapeLetters(view) {
   view.onChange(["embed_dim"], () => {
     const { d, h } = read(model);
     if (d % h) {
-      model.set("num_heads", divisors(d).filter((n) => n <= h).at(-1));
-      model.save_changes();
+      setTrait(model, "num_heads", divisors(d).filter((n) => n <= h).at(-1));
     }
     heads.update();
   });
@@ -59,8 +59,8 @@ function divisors(n) {
 function listSlider(view, text, trait, values) {
   const proxy = {
     get: () => Math.max(values().indexOf(view.model.get(trait)), 0),
-    set: (_, place) => view.model.set(trait, values()[place]),
-    save_changes: () => view.model.save_changes(),
+    set: (_, place) => setTrait(view.model, trait, values()[place]),
+    save_changes() {},
   };
   return slider({ ...view, model: proxy }, text, trait, () => ({
     min: 0, max: values().length - 1, format: (place) => String(values()[place]),
