@@ -48,6 +48,12 @@ class Task:
     solve: Callable
     gradients: Callable
     mistakes: dict[str, Callable]
+    shapes: Callable = lambda lead, t, s, dh, dv: {
+        "q": (*lead, t, dh),
+        "k": (*lead, s, dh),
+        "v": (*lead, s, dv),
+        "scores": (*lead, t, s),
+    }
 
 
 class _Wrong(Exception):
@@ -81,6 +87,20 @@ def check_count(answer: Callable) -> Report:
     return _check_integers(answer, cases, lambda b, t, d: b * t * d)
 
 
+def check_parameter_count(answer: Callable) -> Report:
+    """Check `answer(embed_dim, num_heads, head_dim)`: numbers in W_q, W_k, W_v of all heads."""
+    cases = ((1, 1, 1), (6, 2, 4), (512, 8, 64), (768, 12, 64))
+    return _check_integers(answer, cases, lambda d, h, dh: 3 * h * d * dh)
+
+
+def check_stacked_heads(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(x, W_q, W_k, W_v)`: all heads side by side, (T, H x Dv).
+
+    x is (T, D), W_q and W_k are (H, D, Dh), W_v is (H, D, Dv).
+    """
+    return _check(answer, STACKED, seed)
+
+
 def _check_integers(answer: Callable, cases: tuple, solve: Callable) -> Report:
     try:
         for case in cases:
@@ -105,8 +125,7 @@ def _check(answer: Callable, task: Task, seed: int) -> Report:
                     require(answer, task, arrays, tensors)
     except _Wrong as wrong:
         return Report(False, str(wrong))
-    good = f"✓ {_name(answer)}: values and gradients right for {len(SIZES)} sizes"
-    return Report(True, f"{good}, with and without leading dimensions")
+    return Report(True, f"✓ {_name(answer)}: values and gradients right for {len(SIZES)} sizes")
 
 
 def _require_right_values(answer: Callable, task: Task, arrays, tensors) -> None:
@@ -137,9 +156,8 @@ def _describe_call(answer: Callable, task: Task, tensors) -> str:
 
 
 def _draw(task: Task, sizes: tuple, random) -> list[np.ndarray]:
-    lead, t, s, dh, dv = sizes
-    shapes = {"q": (t, dh), "k": (s, dh), "v": (s, dv), "scores": (t, s)}
-    return [random.normal(size=lead + shapes[n]).astype(np.float32) for n in task.inputs]
+    shapes = task.shapes(*sizes)
+    return [random.normal(size=shapes[n]).astype(np.float32) for n in task.inputs]
 
 
 def _layouts(arrays: list[np.ndarray]) -> Iterator[list[Tensor]]:
@@ -236,6 +254,25 @@ def _weights_gradients(scores, grad_out):
     return (weights * (grad_out - (weights * grad_out).sum(axis=-1, keepdims=True)),)
 
 
+def _stacked_heads(x, w_q, w_k, w_v):
+    """(H, T, Dv): the heads before they are put side by side."""
+    q, k, v = (np.einsum("td,hde->hte", x.astype(np.float64), w) for w in (w_q, w_k, w_v))
+    return reference.attention_batched(q, k, v)[0]
+
+
+def _side_by_side(heads):
+    return np.concatenate(list(heads), axis=-1)
+
+
+def _stacked_gradients(x, w_q, w_k, w_v, grad_out):
+    weights = (w_q, w_k, w_v)
+    projected = [np.einsum("td,hde->hte", x.astype(np.float64), w) for w in weights]
+    grad_heads = np.stack(np.split(grad_out, len(w_v), axis=-1))
+    grads = reference.attention_gradients(*projected, grad_heads)
+    grad_x = sum(np.einsum("hte,hde->td", g, w) for g, w in zip(grads, weights))
+    return grad_x, *(np.einsum("td,hte->hde", x, g) for g in grads)
+
+
 SCORES = Task(
     inputs=("q", "k"),
     solve=_scores,
@@ -279,5 +316,30 @@ ATTENTION = Task(
             _softmax(_dots(q, k) / np.sqrt(q.shape[-2])) @ v
         ),
         "every value weighted alike": lambda q, k, v: np.ones_like(_dots(q, k)) / k.shape[-2] @ v,
+    },
+)
+STACKED = Task(
+    inputs=("x", "W_q", "W_k", "W_v"),
+    solve=lambda *arrays: _side_by_side(_stacked_heads(*arrays)),
+    gradients=_stacked_gradients,
+    mistakes={
+        "heads not put side by side: the (H, T, Dv) numbers cut into T rows as they lie": (
+            lambda x, *w: _stacked_heads(x, *w).reshape(len(x), -1)
+        ),
+        "columns of the heads mixed: column 0 of every head first": lambda x, *w: np.moveaxis(
+            _stacked_heads(x, *w), 0, -1
+        ).reshape(len(x), -1),
+        "every head replaced by their average": lambda x, *w: _side_by_side(
+            [_stacked_heads(x, *w).mean(axis=0)] * len(w[0])
+        ),
+        "heads without the division by sqrt(Dh)": lambda x, w_q, w_k, w_v: _side_by_side(
+            _stacked_heads(x, w_q * np.sqrt(w_q.shape[-1]), w_k, w_v)
+        ),
+    },
+    shapes=lambda lead, t, s, dh, dv: {
+        "x": (t + 1, s + 1),
+        "W_q": (dv + 1, s + 1, dh),
+        "W_k": (dv + 1, s + 1, dh),
+        "W_v": (dv + 1, s + 1, t),
     },
 )

@@ -26,6 +26,19 @@ NEWS_COLUMN = """
     -2.6131
 """
 
+# The output of its MultiHeadAttentionWrapper(16, 2, 1, num_heads=4), one row for each token, and
+# the first four numbers of the three queries that it makes of the second token.
+NEWS_FOUR_HEADS = """
+    3.1373 2.1516 -1.6622 -1.1571 -2.6629 -1.9705 -2.2620 -3.2353 3.2493 -2.0611 -2.0625 -3.0395
+    -2.4250 -1.9014 -2.1996 -3.3473 -2.3970 -1.8704 -2.0173 -3.3243 -2.3970 -1.8704 -2.0173 -3.3243
+    -2.6269 -2.3509 -2.2068 -3.2777 -2.6629 -1.9705 -2.2620 -3.2353 -2.4197 -1.7686 -2.1098 -3.1776
+    -2.4037 -1.2218 -0.3614 -3.1320 3.3277 2.1627 -0.5280 -2.0840 -2.4113 -1.7658 -2.2009 -3.4129
+    -2.6131 -1.7475 -1.7935 -2.9953
+"""
+NEWS_THREE_QUERIES = """
+    -3.8033 -1.8514 -3.0982 -1.6475 -4.1517 -4.6697 -1.6747 -1.1715 -1.6977 -1.6078 -3.5137 -4.9699
+"""
+
 FEATURES = ("thing", "alive", "action", "stands for", "state", "glue")
 WORD_FEATURES = {
     "thing": "cat dog girl boy mat rug box",

@@ -112,7 +112,7 @@ class StackedHeads(nn.Module):
         copies = x.unsqueeze(1)  # (B, 1, T, D) meets (H, D, Dh)
         q, k, v = copies @ self.q_weight, copies @ self.k_weight, copies @ self.v_weight
         heads, _ = attention(q, k, v, mask)
-        return merge_heads(heads)
+        return torch.cat(heads.unbind(dim=1), dim=-1)
 
 
 class MultiHeadAttention(nn.Module):

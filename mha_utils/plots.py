@@ -76,19 +76,20 @@ def draw_weights(
     return ax
 
 
-def draw_side_by_side(matrices: dict, *, rows, columns) -> list[Axes]:
+def draw_side_by_side(matrices: dict, *, rows, columns, numbers="{:.0f}") -> list[Axes]:
     """Draw named matrices with the same rows next to each other.
 
     Args:
         matrices: title -> (R, C) values; C may differ.
         rows: R labels.
         columns: labels, at least as many as the widest matrix has columns.
+        numbers: format of the number in each cell.
     """
     widths = [np.shape(matrix)[1] for matrix in matrices.values()]
     size = (0.46 * sum(widths) + 0.9 * len(widths), 0.36 * len(rows) + 0.5)
     fig, _ = plt.subplots(1, len(widths), figsize=size, width_ratios=widths, layout="constrained")
     for ax, (title, matrix), width in zip(fig.axes, matrices.items(), widths):
-        draw_matrix(matrix, rows=rows, columns=columns[:width], title=title, ax=ax)
+        draw_matrix(matrix, rows=rows, columns=columns[:width], title=title, numbers=numbers, ax=ax)
     for ax in fig.axes[1:]:
         ax.set_yticklabels([])
     return list(fig.axes)

@@ -15,20 +15,25 @@ def test_right_answers_pass():
     assert checks.check_attention(lambda q, k, v: attention(q, k, v)[0])
     assert checks.check_head_dim(lambda d, h: d // h)
     assert checks.check_count(lambda b, t, d: b * t * d)
+    assert checks.check_parameter_count(lambda d, h, dh: 3 * h * d * dh)
+    assert checks.check_stacked_heads(stacked)
+
+
+def stacked(x, w_q, w_k, w_v):
+    heads, _ = attention(x @ w_q, x @ w_k, x @ w_v)
+    return torch.cat(list(heads), dim=-1)
 
 
 def test_every_size_and_gradient_is_tried():
     report = repr(checks.check_attention_scores(attention_scores))
-    assert report == (
-        "✓ attention_scores: values and gradients right for 5 sizes, "
-        "with and without leading dimensions"
-    )
+    assert report == "✓ attention_scores: values and gradients right for 5 sizes"
 
 
 TASKS = {
     "scores": (checks.SCORES, checks.check_attention_scores),
     "weights": (checks.WEIGHTS, checks.check_attention_weights),
     "attention": (checks.ATTENTION, checks.check_attention),
+    "stacked": (checks.STACKED, checks.check_stacked_heads),
 }
 
 

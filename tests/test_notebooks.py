@@ -33,8 +33,9 @@ def texts(output):
 
 
 def test_there_are_chapters():
-    assert [p.name[:2] for p in chapters()] == [f"{i:02}" for i in range(len(chapters()))]
-    assert len(chapters()) >= 2
+    numbers = [p.name[:2] for p in chapters()]
+    assert len(set(numbers)) == len(numbers)
+    assert set(numbers) >= {"00", "01"}
 
 
 @EACH

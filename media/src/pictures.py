@@ -47,7 +47,10 @@ STEPS = (
     ("concat", "B T D"),
     ("out", "B T D"),
 )
-LIT = {"01": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v")}
+LIT = {
+    "01": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v"),
+    "03": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v", "concat"),
+}
 
 
 def draw_box(ax, x, y, width, height, colour, filled) -> None:
