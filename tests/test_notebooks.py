@@ -5,6 +5,7 @@ import re
 
 import nbformat
 import pytest
+import torch
 from nbclient import NotebookClient
 
 import mha_utils
@@ -176,7 +177,7 @@ def test_solutions_pass_and_stubs_fail_kindly(path):
     assert 1 <= len(found) <= 3
     for stub, solution, check, answer in found:
         for source, passes in ((solution, True), (stub, False)):
-            namespace = {"checks": checks}
+            namespace = {"checks": checks, "torch": torch}
             exec(source, namespace)
             report = getattr(checks, check)(namespace[answer])
             assert bool(report) == passes, report
