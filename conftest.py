@@ -2,6 +2,6 @@
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest_plugins = ["tools.nbval_strict"]

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers import toy_explorer
 
-from mha_utils import attention_scores, attention_weights, causal_mask, data, widgets
+from mha_utils import attention_scores, attention_weights, causal_mask, widgets
 from tools.lab_browser import ROOT, Lab, browser, chromium, jupyter_server
 
 REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
@@ -80,14 +81,6 @@ def finding(page) -> str:
     return page.locator(".mha-finding").inner_text()
 
 
-def explorer(**options):
-    vocabulary = data.toy_vocabulary()
-    vectors = data.toy_word_vectors(vocabulary)
-    w_q, w_k, _ = data.toy_head_weights()
-    words = list(vocabulary.words)
-    return widgets.HeadExplorer(words, vectors @ w_q, vectors @ w_k, data.SENTENCE, **options)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_javascript_computes_what_torch_computes(page, seed):
     rng = np.random.default_rng(seed)
@@ -143,7 +136,7 @@ def test_shapes_are_said_alike_and_heads_always_divide(page):
 
 
 def test_a_typed_sentence_is_computed_and_unknown_words_are_named(page):
-    view = explorer()
+    view = toy_explorer()
     host(page, view)
     page.fill(".mha-view input[type=text]", "the dog slept xyzzy because she was happy")
     page.focus(".mha-view canvas >> nth=0")
@@ -156,17 +149,17 @@ def test_a_typed_sentence_is_computed_and_unknown_words_are_named(page):
 
 
 def test_an_error_is_shown_in_the_view(page):
-    host(page, explorer())
+    host(page, toy_explorer())
     page.evaluate("() => { window.model.set('shape', null); window.model.set('row', 1); }")
     page.wait_for_selector(".mha-problem:not([hidden])")
     assert page.locator(".mha-problem").inner_text().startswith("This view failed: ")
-    host(page, explorer())
+    host(page, toy_explorer())
     page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
     assert "said by Python" in page.locator(".mha-problem").inner_text()
 
 
 def test_python_hears_of_many_moves_once(page):
-    host(page, explorer())
+    host(page, toy_explorer())
     page.evaluate("() => { window.saves = 0; }")
     page.focus("input[type=range] >> nth=1")
     for _ in range(5):
@@ -177,7 +170,7 @@ def test_python_hears_of_many_moves_once(page):
     assert page.evaluate("() => window.saves") < 5
 
 
-@pytest.mark.parametrize("make", [explorer, widgets.ShapeLetters], ids=["heads", "shapes"])
+@pytest.mark.parametrize("make", [toy_explorer, widgets.ShapeLetters], ids=["heads", "shapes"])
 def test_a_removed_view_leaves_nothing_behind(page, make):
     host(page, make())
     assert page.evaluate("() => window.model.listeners()") > 3
@@ -186,7 +179,7 @@ def test_a_removed_view_leaves_nothing_behind(page, make):
 
 
 def test_arrow_keys_and_pointer_choose_a_cell(page):
-    host(page, explorer(row=7, column=1))
+    host(page, toy_explorer(row=7, column=1))
     page.focus(".mha-view canvas >> nth=0")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -203,7 +196,7 @@ def corner_of(page, x: float, y: float) -> tuple[float, float]:
 
 
 def test_numbers_behind_a_cell_are_those_of_the_chapter(page):
-    host(page, explorer(row=7, column=1))
+    host(page, toy_explorer(row=7, column=1))
     table = page.locator("table").inner_text()
     for number in ("2 × 2", "8", "÷ √4 = score", "4", "0.7614"):
         assert number in table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mha_utils import attention, attention_scores, attention_weights, checks
+from mha_utils import attention, attention_scores, attention_weights, checks, tasks
 
 
 def test_right_answers_pass():
@@ -30,10 +30,10 @@ def test_every_size_and_gradient_is_tried():
 
 
 TASKS = {
-    "scores": (checks.SCORES, checks.check_attention_scores),
-    "weights": (checks.WEIGHTS, checks.check_attention_weights),
-    "attention": (checks.ATTENTION, checks.check_attention),
-    "stacked": (checks.STACKED, checks.check_stacked_heads),
+    "scores": (tasks.SCORES, checks.check_attention_scores),
+    "weights": (tasks.WEIGHTS, checks.check_attention_weights),
+    "attention": (tasks.ATTENTION, checks.check_attention),
+    "stacked": (tasks.STACKED, checks.check_stacked_heads),
 }
 
 

@@ -7,21 +7,13 @@ import time
 import numpy as np
 import pytest
 import torch
+from helpers import toy_explorer
 from PIL import Image
 
-from mha_utils import attention_weights, causal_mask, data, widgets
+from mha_utils import attention_weights, causal_mask, widgets
 from mha_utils.widgets.base import assemble, shows_problems
 
-
-def explorer(**options):
-    vocabulary = data.toy_vocabulary()
-    vectors = data.toy_word_vectors(vocabulary)
-    w_q, w_k, _ = data.toy_head_weights()
-    words = list(vocabulary.words)
-    return widgets.HeadExplorer(words, vectors @ w_q, vectors @ w_k, data.SENTENCE, **options)
-
-
-VIEWS = {"HeadExplorer": explorer, "ShapeLetters": widgets.ShapeLetters}
+VIEWS = {"HeadExplorer": toy_explorer, "ShapeLetters": widgets.ShapeLetters}
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 
 
@@ -98,7 +90,7 @@ def test_weights_equal_the_package(causal, temperature):
 
 
 def test_finding_says_what_the_numbers_say():
-    view = explorer(row=7, column=1)
+    view = toy_explorer(row=7, column=1)
     assert view.finding() == (
         "Query 7, “it”, looks most at key 1, “cat”: 0.76. Entropy 0.98 of at most 2.30 nats."
     )
@@ -109,7 +101,7 @@ def test_finding_says_what_the_numbers_say():
 
 
 def test_a_sentence_of_the_reader_is_taken():
-    view = explorer()
+    view = toy_explorer()
     view.sentence = "the dog slept xyzzy"
     view.length = 3
     assert view.tokens == ["the", "dog", "slept"]

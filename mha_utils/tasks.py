@@ -1,0 +1,144 @@
+"""What the answers of a learner have to compute, and well-known wrong results.
+
+Every formula stands here in NumPy float64, apart from the code that it judges.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mha_utils import reference
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an answer has to compute: inputs, the right result and well-known wrong ones."""
+
+    inputs: tuple[str, ...]
+    solve: Callable
+    gradients: Callable
+    mistakes: dict[str, Callable]
+    shapes: Callable = lambda lead, t, s, dh, dv: {
+        "q": (*lead, t, dh),
+        "k": (*lead, s, dh),
+        "v": (*lead, s, dv),
+        "scores": (*lead, t, s),
+    }
+
+
+def _softmax(scores, axis=-1):
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _dots(q, k):
+    return np.einsum("...td,...sd->...ts", q.astype(np.float64), k.astype(np.float64))
+
+
+def _scores(q, k):
+    return _dots(q, k) / np.sqrt(q.shape[-1])
+
+
+def _scores_gradients(q, k, grad_out):
+    grad_out = grad_out / np.sqrt(q.shape[-1])
+    return (
+        np.einsum("...ts,...sd->...td", grad_out, k),
+        np.einsum("...ts,...td->...sd", grad_out, q),
+    )
+
+
+def _weights_gradients(scores, grad_out):
+    weights = _softmax(scores.astype(np.float64))
+    return (weights * (grad_out - (weights * grad_out).sum(axis=-1, keepdims=True)),)
+
+
+def _stacked_heads(x, w_q, w_k, w_v):
+    """(H, T, Dv): the heads before they are put side by side."""
+    q, k, v = (np.einsum("td,hde->hte", x.astype(np.float64), w) for w in (w_q, w_k, w_v))
+    return reference.attention_batched(q, k, v)[0]
+
+
+def _side_by_side(heads):
+    return np.concatenate(list(heads), axis=-1)
+
+
+def _stacked_gradients(x, w_q, w_k, w_v, grad_out):
+    weights = (w_q, w_k, w_v)
+    projected = [np.einsum("td,hde->hte", x.astype(np.float64), w) for w in weights]
+    grad_heads = np.stack(np.split(grad_out, len(w_v), axis=-1))
+    grads = reference.attention_gradients(*projected, grad_heads)
+    grad_x = sum(np.einsum("hte,hde->td", g, w) for g, w in zip(grads, weights))
+    return grad_x, *(np.einsum("td,hte->hde", x, g) for g in grads)
+
+
+SCORES = Task(
+    inputs=("q", "k"),
+    solve=_scores,
+    gradients=_scores_gradients,
+    mistakes={
+        "scores without the division by sqrt(Dh)": _dots,
+        "scores divided by Dh, not by its square root": lambda q, k: _dots(q, k) / q.shape[-1],
+        "scores multiplied by sqrt(Dh)": lambda q, k: _dots(q, k) * np.sqrt(q.shape[-1]),
+    },
+)
+WEIGHTS = Task(
+    inputs=("scores",),
+    solve=lambda scores: _softmax(scores.astype(np.float64)),
+    gradients=_weights_gradients,
+    mistakes={
+        "softmax over the queries: columns sum to 1, rows do not": lambda s: _softmax(s, -2),
+        "exponentials that are not divided by their sum": lambda s: np.exp(s),
+        "scores divided by their sum, without exp": lambda s: s / s.sum(axis=-1, keepdims=True),
+        "exponentials divided by the sum of the whole matrix": lambda s: _softmax(s, (-2, -1)),
+    },
+)
+ATTENTION = Task(
+    inputs=("q", "k", "v"),
+    solve=lambda q, k, v: reference.attention_batched(q, k, v)[0],
+    gradients=lambda q, k, v, grad_out: reference.attention_gradients(q, k, v, grad_out),
+    mistakes={
+        "attention without the division by sqrt(Dh)": lambda q, k, v: _softmax(_dots(q, k)) @ v,
+        "scores divided by Dh, not by its square root": lambda q, k, v: (
+            _softmax(_dots(q, k) / q.shape[-1]) @ v
+        ),
+        "softmax over the queries": lambda q, k, v: _softmax(_scores(q, k), -2) @ v,
+        "scores times values: the softmax is missing": lambda q, k, v: _scores(q, k) @ v,
+        "scale after the softmax": lambda q, k, v: _softmax(_dots(q, k)) / np.sqrt(q.shape[-1]) @ v,
+        "scores divided by sqrt(Dv), the width of the values": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(v.shape[-1])) @ v
+        ),
+        "scores divided by sqrt(S), the number of keys": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(k.shape[-2])) @ v
+        ),
+        "scores divided by sqrt(T), the number of queries": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(q.shape[-2])) @ v
+        ),
+        "every value weighted alike": lambda q, k, v: np.ones_like(_dots(q, k)) / k.shape[-2] @ v,
+    },
+)
+STACKED = Task(
+    inputs=("x", "W_q", "W_k", "W_v"),
+    solve=lambda *arrays: _side_by_side(_stacked_heads(*arrays)),
+    gradients=_stacked_gradients,
+    mistakes={
+        "heads not put side by side: the (H, T, Dv) numbers cut into T rows as they lie": (
+            lambda x, *w: _stacked_heads(x, *w).reshape(len(x), -1)
+        ),
+        "columns of the heads mixed: column 0 of every head first": lambda x, *w: np.moveaxis(
+            _stacked_heads(x, *w), 0, -1
+        ).reshape(len(x), -1),
+        "every head replaced by their average": lambda x, *w: _side_by_side(
+            [_stacked_heads(x, *w).mean(axis=0)] * len(w[0])
+        ),
+        "heads without the division by sqrt(Dh)": lambda x, w_q, w_k, w_v: _side_by_side(
+            _stacked_heads(x, w_q * np.sqrt(w_q.shape[-1]), w_k, w_v)
+        ),
+    },
+    shapes=lambda lead, t, s, dh, dv: {
+        "x": (t + 1, s + 1),
+        "W_q": (dv + 1, s + 1, dh),
+        "W_k": (dv + 1, s + 1, dh),
+        "W_v": (dv + 1, s + 1, t),
+    },
+)
