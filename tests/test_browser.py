@@ -60,12 +60,15 @@ def server():
 
 
 @pytest.fixture
-def picture_on_failure(request, page):
+def lab(request, page, server):
+    """JupyterLab for one test: a picture is kept on failure, kernels end in any case."""
     failed_before = request.session.testsfailed
-    yield
+    lab = Lab(page, server)
+    yield lab
     if request.session.testsfailed > failed_before:
         ARTIFACTS.mkdir(exist_ok=True)
         page.screenshot(path=ARTIFACTS / f"{request.node.name}.png")
+    lab.shut_down()
 
 
 def host(page, view, extra_exports=""):
@@ -222,13 +225,11 @@ CHAPTERS = sorted(path.name for path in Path(ROOT, "notebooks").glob("*.ipynb"))
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("chapter", CHAPTERS)
-@pytest.mark.usefixtures("picture_on_failure")
-def test_chapter_runs_and_its_view_answers(page, server, chapter, theme):
+def test_chapter_runs_and_its_view_answers(page, server, lab, chapter, theme):
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     requests = []
     page.on("request", lambda request: requests.append(request.url))
-    lab = Lab(page, server)
     lab.open(f"notebooks/{chapter}")
     if theme == "dark":
         lab.dark()
@@ -237,7 +238,7 @@ def test_chapter_runs_and_its_view_answers(page, server, chapter, theme):
 
     view = lab.view()
     slider = view.locator("input[type=range]").nth(1)
-    sentence, picture = view.locator(".mha-finding"), view.locator("canvas").first
+    sentence, picture = view.locator(".mha-finding"), view.locator("canvas[role=img]").first
     before = sentence.inner_text(), pixels(picture)
     slider.focus()
     slider.press("ArrowLeft")
@@ -253,7 +254,6 @@ def test_chapter_runs_and_its_view_answers(page, server, chapter, theme):
     assert problems == []
     outside = [r for r in requests if not r.startswith((server, "blob:", "data:", "ws:"))]
     assert outside == []
-    lab.shut_down()
 
 
 def pixels(canvas) -> str:
