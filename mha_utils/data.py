@@ -7,11 +7,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 SENTENCE = "The cat sat on the mat because it was tired"
-SHORT_SENTENCE = "The dog slept"
-OTHER_SENTENCES = (
-    "She was happy because the dog slept on the rug",
-    "The mat was soft because it was new",
-)
 NEWS_SENTENCE = "According to the news, it it hard to say Melbourne is safe now"
 
 # Printed by https://www.kaggle.com/code/aisuko/coding-the-multi-head-attention (manual_seed 123):

@@ -54,7 +54,7 @@ def draw_matrix(
 
 
 def draw_weights(
-    weights, tokens, *, title="", queries=None, numbers="{:.2f}", highlight_row=None, ax=None
+    weights, tokens, *, title="", numbers="{:.2f}", highlight_row=None, ax=None
 ) -> Axes:
     """Draw attention weights (T, S): a row for each query, one colour scale from 0 to 1.
 
@@ -62,7 +62,7 @@ def draw_weights(
     """
     ax = draw_matrix(
         weights,
-        rows=tokens if queries is None else queries,
+        rows=tokens,
         columns=tokens,
         title=title,
         cmap=theme.WEIGHTS,

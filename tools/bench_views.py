@@ -50,7 +50,6 @@ VIEWS = {
 
 # A frame counts when the canvas was drawn to and the browser then got to its next task.
 HOOK = """() => {
-  window.frames = [];
   for (const name of ["drawImage", "putImageData", "fillRect"]) {
     const original = CanvasRenderingContext2D.prototype[name];
     CanvasRenderingContext2D.prototype[name] = function (...args) {
