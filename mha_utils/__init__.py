@@ -13,6 +13,7 @@ from mha_utils.attention import (
 from mha_utils.contracts import checked
 from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
 from mha_utils.porting import from_torch, to_torch
+from mha_utils.probes import leak_map
 from mha_utils.theme import setup_chapter
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "checked",
     "drop_weights",
     "from_torch",
+    "leak_map",
     "merge_heads",
     "padding_mask",
     "setup_chapter",

@@ -34,6 +34,42 @@ NEWS_THREE_QUERIES = """
     -3.8033 -1.8514 -3.0982 -1.6475 -4.1517 -4.6697 -1.6747 -1.1715 -1.6977 -1.6078 -3.5137 -4.9699
 """
 
+# Printed by a walk-through of multi-head attention (manual_seed 42, x (2, 4, 9), 3 heads): the
+# queries of sequence 0 after split and transpose; scores and causal weights of sequence 1.
+WALK_QUERIES = """
+    -0.1936 -0.1699 0.1577 -1.3494 0.1358 -0.4783 -0.0148 -0.5717 0.0037 0.2234 -0.3064 -0.5063
+    0.1638 -0.0595 0.2435 0.5134 0.2944 0.9202 -0.1530 0.1878 -0.7437 -0.3977 -0.7100 -0.6491
+    -0.0672 -1.8729 1.1167 -0.0991 -0.0460 1.0454 0.4609 0.6065 -0.0997 -0.0332 -1.4115 0.9683
+"""
+WALK_SCORES = """
+    0.2569 -0.2507 0.0530 0.0344 0.0221 -0.5462 -0.1012 0.1261
+    -0.2866 -0.0408 -0.2315 -0.1548 -0.6317 -0.2327 -0.2567 0.1943
+    0.4582 0.8343 1.8337 -0.7559 0.0463 0.6201 0.7675 -0.1347
+    0.1563 -0.1418 -0.5324 0.1354 0.2650 0.9619 -0.3649 0.4824
+    -0.0670 -0.0365 -0.0631 -0.4189 0.2537 0.5420 0.5959 1.8983
+    0.2429 -0.4177 -0.3470 0.4181 0.2617 0.0530 0.0512 0.6890
+"""
+WALK_WEIGHTS = """
+    1.0000 0.0000 0.0000 0.0000 0.5813 0.4187 0.0000 0.0000
+    0.3140 0.3619 0.3241 0.0000 0.1956 0.2463 0.2429 0.3152
+    1.0000 0.0000 0.0000 0.0000 0.4179 0.5821 0.0000 0.0000
+    0.3978 0.3349 0.2673 0.0000 0.2313 0.3458 0.1607 0.2622
+    1.0000 0.0000 0.0000 0.0000 0.4585 0.5415 0.0000 0.0000
+    0.4177 0.2852 0.2971 0.0000 0.2468 0.2188 0.2186 0.3159
+"""
+# Its dropout (p = 0.4) kept these weights of sequence 1 and printed these context vectors. The mask
+# was drawn by an older torch and cannot be drawn again; what follows from it can be computed.
+WALK_KEPT = """
+    0 0 0 0 1 0 0 0 1 1 0 0 1 0 0 0
+    1 0 0 0 0 1 0 0 1 1 1 0 0 1 0 1
+    1 0 0 0 1 1 0 0 0 1 0 0 1 0 0 0
+"""
+WALK_CONTEXT = """
+    0.0000 0.0000 0.0000 0.5083 0.6182 0.3072 0.4235 0.4775 -0.2888 0.1710 0.2080 0.1034
+    1.4620 0.1345 -1.6095 0.1398 -0.9007 -0.8149 0.9255 -0.4715 -1.2611 -0.2885 -0.5021 0.0798
+    0.3246 0.7681 0.8544 1.0397 1.1539 0.8462 0.4692 0.4223 0.2394 0.0801 0.1896 0.2109
+"""
+
 FEATURES = ("thing", "alive", "action", "stands for", "state", "glue")
 WORD_FEATURES = {
     "thing": "cat dog girl boy mat rug box",
@@ -141,6 +177,14 @@ def news_word_ids() -> tuple[list[str], Int[Tensor, " T"]]:
     words = NEWS_SENTENCE.replace(",", "").split()
     ids = {word: i for i, word in enumerate(sorted(words))}
     return words, torch.tensor([ids[word] for word in words])
+
+
+def walk_projections() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """x (2, 4, 9) of the walk-through and its q, k and v before the heads are split, (2, 4, 9)."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(42)
+        x = torch.randn(2, 4, 9)
+        return x, *(torch.nn.Linear(9, 9)(x) for _ in range(3))
 
 
 def published(numbers: str) -> Float[Tensor, " N"]:

@@ -95,6 +95,52 @@ def draw_side_by_side(matrices: dict, *, rows, columns, numbers="{:.0f}") -> lis
     return list(fig.axes)
 
 
+def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
+    """Draw numbered elements in cells of their head's colour, one picture for each block.
+
+    Args:
+        blocks: title -> matrix of element numbers; a vector becomes one row.
+        head_of: gives the head (a colour) that an element number belongs to.
+        size: width of a cell in inches.
+    """
+    matrices = {title: np.atleast_2d(np.asarray(numbers)) for title, numbers in blocks.items()}
+    widths = [m.shape[1] for m in matrices.values()]
+    height = max(len(m) for m in matrices.values())
+    figsize = (size * sum(widths) + 0.7 * (len(widths) - 1), size * height + 0.35)
+    fig, _ = plt.subplots(1, len(widths), figsize=figsize, width_ratios=widths, squeeze=False)
+    for ax, (title, matrix) in zip(fig.axes, matrices.items()):
+        for (i, j), number in np.ndenumerate(matrix):
+            colour = theme.HEADS[head_of(number) % len(theme.HEADS)]
+            ax.add_patch(plt.Rectangle((j, i), 0.94, 0.94, color=colour))
+            ax.text(j + 0.47, i + 0.47, f"{number}", ha="center", va="center", color="w")
+        ax.set(xlim=(0, matrix.shape[1]), ylim=(height, 0), aspect="equal")
+        ax.set_title(title, fontsize=10)
+        ax.axis("off")
+    return list(fig.axes)
+
+
+def draw_leak(leak, tokens, *, title="", ax: Axes | None = None) -> Axes:
+    """Draw a leak map (T, T): blank where exactly 0, red where a token sees a later one."""
+    leak = np.asarray(leak, dtype=float)
+    ax = draw_matrix(
+        leak / (leak.max() or 1.0),
+        rows=tokens,
+        columns=tokens,
+        title=title,
+        cmap=theme.WEIGHTS,
+        limits=(0, 1),
+        numbers=None,
+        ax=ax,
+    )
+    for i, j in np.argwhere(leak == 0):
+        ax.add_patch(plt.Rectangle((j - 0.5, i - 0.5), 1, 1, color=theme.PAPER))
+    for i, j in np.argwhere(np.triu(leak, 1) > 0):
+        ax.add_patch(plt.Rectangle((j - 0.5, i - 0.5), 1, 1, color=theme.OKABE_ITO["vermilion"]))
+    ax.set_ylabel("output of")
+    ax.set_xlabel("depends on")
+    return ax
+
+
 def draw_shares(shares, labels, *, title="", colour=theme.QUERY, numbers="{:.3f}", ax=None) -> Axes:
     """Draw one row of numbers as labelled bars, the value written above each bar.
 

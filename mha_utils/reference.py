@@ -74,3 +74,19 @@ def attention_gradients(q, k, v, grad_out, mask=None) -> tuple[np.ndarray, ...]:
         np.einsum("...ts,...td->...sd", grad_scores, q),
         np.einsum("...ts,...tv->...sv", weights, grad_out),
     )
+
+
+def attention_gradients_loops(q, k, v, grad_out, mask=None) -> tuple[np.ndarray, ...]:
+    """The same gradients for one sequence, one pair of query and key after the other."""
+    q, k, v, grad_out = (np.asarray(a, dtype=np.float64) for a in (q, k, v, grad_out))
+    _, weights = attention_loops(q, k, v, mask)
+    grad_q, grad_k, grad_v = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    for i, row in enumerate(weights):
+        grad_row = [float(np.dot(grad_out[i], value)) for value in v]
+        average = sum(w * g for w, g in zip(row, grad_row))
+        for j, weight in enumerate(row):
+            grad_score = weight * (grad_row[j] - average) / math.sqrt(q.shape[1])
+            grad_q[i] += grad_score * k[j]
+            grad_k[j] += grad_score * q[i]
+            grad_v[j] += weight * grad_out[i]
+    return grad_q, grad_k, grad_v

@@ -13,18 +13,53 @@ from mha_utils import reference
 
 @dataclass(frozen=True)
 class Task:
-    """What an answer has to compute: inputs, the right result and well-known wrong ones."""
+    """What an answer has to compute: inputs, the right result and well-known wrong ones.
+
+    `inputs` name float arrays, `shapes` gives their sizes and `spread` their standard deviation;
+    `constants` draws the arguments after them, which need no gradient. `solve`, `gradients` and
+    the mistakes take inputs, then constants; `gradients` also the gradient of the output. Without
+    `gradients`, central differences stand in.
+    """
 
     inputs: tuple[str, ...]
     solve: Callable
-    gradients: Callable
     mistakes: dict[str, Callable]
+    gradients: Callable | None = None
+    constants: Callable = lambda lead, t, s, dh, dv, random: {}
+    spread: float = 1.0
     shapes: Callable = lambda lead, t, s, dh, dv: {
         "q": (*lead, t, dh),
         "k": (*lead, s, dh),
         "v": (*lead, s, dv),
         "scores": (*lead, t, s),
+        "weights": (*lead, t, s),
     }
+
+    def gradients_of(self, arrays: list, constants: list, grad_out) -> tuple[np.ndarray, ...]:
+        """The gradients of sum(result x grad_out) by every input."""
+        if self.gradients is not None:
+            return self.gradients(*arrays, *constants, grad_out)
+        arrays = [a.astype(np.float64) for a in arrays]
+        return tuple(
+            _central_differences(
+                lambda changed, i=i: (
+                    self.solve(*arrays[:i], changed, *arrays[i + 1 :], *constants) * grad_out
+                ).sum(),
+                array,
+            )
+            for i, array in enumerate(arrays)
+        )
+
+
+def _central_differences(function: Callable, array: np.ndarray, step: float = 1e-6) -> np.ndarray:
+    gradient = np.zeros_like(array)
+    for at in np.ndindex(array.shape):
+        moved = array.copy()
+        moved[at] += step
+        higher = function(moved)
+        moved[at] -= 2 * step
+        gradient[at] = (higher - function(moved)) / (2 * step)
+    return gradient
 
 
 def _softmax(scores, axis=-1):

@@ -1,12 +1,25 @@
 """What a learner is told: right, wrong and how, or not solved yet."""
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 import torch
 
-from mha_utils import attention, attention_scores, attention_weights, checks, tasks
+from mha_utils import (
+    MultiHeadAttention,
+    attention,
+    attention_scores,
+    attention_weights,
+    causal_mask,
+    checks,
+    merge_heads,
+    split_heads,
+    tasks,
+    tasks_heads,
+    tasks_weights,
+)
 
 
 def test_right_answers_pass():
@@ -17,6 +30,36 @@ def test_right_answers_pass():
     assert checks.check_count(lambda b, t, d: b * t * d)
     assert checks.check_parameter_count(lambda d, h, dh: 3 * h * d * dh)
     assert checks.check_stacked_heads(stacked)
+    assert checks.check_one_projection(lambda w: torch.cat(list(w), dim=-1))
+    assert checks.check_split(lambda x, h: split_heads(x, h).transpose(1, 2))
+    assert checks.check_storage_place(lambda t, h, d, heads, dh: t * heads * dh + h * dh + d)
+    assert checks.check_split_heads(split_heads)
+    assert checks.check_strides(lambda *sizes: strides(*sizes))
+    assert checks.check_causal_mask(causal_mask)
+    assert checks.check_masked_weights(attention_weights)
+    assert checks.check_stable_softmax(attention_weights)
+    assert checks.check_scale(lambda dh, q_std, k_std: q_std * k_std * dh**0.5)
+    assert checks.check_drop_weights(lambda w, p, draw: w * (draw >= p) / (1 - p))
+    assert checks.check_lost_row(lambda p, n: p**n)
+    assert checks.check_merge_heads(merge_heads)
+    assert checks.check_project_heads(lambda heads, w: merge_heads(heads) @ w.T)
+    assert checks.check_multi_head(multi_head)
+    assert checks.check_module_parameter_count(lambda d, h: count_parameters(d, h))
+
+
+def strides(b, t, h, dh):
+    return torch.empty(b, t, h * dh).view(b, t, h, dh).transpose(1, 2).stride()
+
+
+def count_parameters(embed_dim, num_heads):
+    return sum(p.numel() for p in MultiHeadAttention(embed_dim, num_heads).parameters())
+
+
+def multi_head(x, w_q, w_k, w_v, w_out, num_heads, mask):
+    module = MultiHeadAttention(x.shape[-1], num_heads, bias=False)
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    weights = {f"{n}.weight": w for n, w in zip(names, (w_q, w_k, w_v, w_out))}
+    return torch.func.functional_call(module, weights, (x,), {"mask": mask})
 
 
 def stacked(x, w_q, w_k, w_v):
@@ -34,6 +77,16 @@ TASKS = {
     "weights": (tasks.WEIGHTS, checks.check_attention_weights),
     "attention": (tasks.ATTENTION, checks.check_attention),
     "stacked": (tasks.STACKED, checks.check_stacked_heads),
+    "one projection": (tasks_heads.ONE_PROJECTION, checks.check_one_projection),
+    "split": (tasks_heads.SPLIT, checks.check_split),
+    "split heads": (tasks_heads.SPLIT_HEADS, checks.check_split_heads),
+    "causal mask": (tasks_weights.CAUSAL_MASK, checks.check_causal_mask),
+    "masked weights": (tasks_weights.MASKED_WEIGHTS, checks.check_masked_weights),
+    "stable softmax": (tasks_weights.STABLE_SOFTMAX, checks.check_stable_softmax),
+    "drop": (tasks_weights.DROP, checks.check_drop_weights),
+    "merge heads": (tasks_heads.MERGE_HEADS, checks.check_merge_heads),
+    "project heads": (tasks_heads.PROJECT_HEADS, checks.check_project_heads),
+    "multi-head": (tasks_heads.MULTI_HEAD, checks.check_multi_head),
 }
 
 
@@ -44,8 +97,9 @@ def test_known_mistakes_are_named(task, mistake):
     description, check = TASKS[task]
 
     def wrong(*tensors):
-        arrays = [t.detach().double().numpy() for t in tensors]
-        return torch.tensor(np.asarray(description.mistakes[mistake](*arrays)))
+        arrays = [t.detach().numpy() if isinstance(t, torch.Tensor) else t for t in tensors]
+        with np.errstate(all="ignore"):
+            return torch.tensor(np.asarray(description.mistakes[mistake](*arrays)))
 
     report = check(wrong)
     assert not report
@@ -113,3 +167,22 @@ def test_reports_are_the_same_every_time():
 @pytest.mark.parametrize(("answer", "text"), [(lambda d, h: d / h, "4.0"), (lambda d, h: h, "3")])
 def test_head_dim_says_what_came(answer, text):
     assert text in repr(checks.check_head_dim(answer))
+
+
+def test_a_mask_that_is_not_boolean_is_refused():
+    report = checks.check_causal_mask(lambda t, s: torch.ones(t, s).tril(s - t))
+    assert "should be boolean (torch.bool), got torch.float32" in repr(report)
+
+
+@pytest.mark.parametrize("name", [n for n, (task, _) in TASKS.items() if task.gradients])
+def test_gradients_on_paper_are_those_of_small_differences(name):
+    task, _ = TASKS[name]
+    random = np.random.default_rng(0)
+    sizes = ((2,), 2, 3, 2, 2)
+    arrays = [random.normal(size=task.shapes(*sizes)[n]) for n in task.inputs]
+    constants = list(task.constants(*sizes, random).values())
+    grad_out = random.normal(size=np.shape(task.solve(*arrays, *constants)))
+    on_paper = task.gradients_of(arrays, constants, grad_out)
+    small = dataclasses.replace(task, gradients=None).gradients_of(arrays, constants, grad_out)
+    for a, b in zip(on_paper, small, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)

@@ -1,0 +1,116 @@
+"""Tasks about what happens between scores and weights: masks, softmax, dropout."""
+
+import numpy as np
+
+from mha_utils.tasks import Task
+
+
+def _lengths(lead, t, s, dh, dv, random) -> dict:
+    return {"query_len": t, "key_len": s + t - 1}
+
+
+def _causal(query_len, key_len, diagonal=0):
+    return np.tri(query_len, key_len, key_len - query_len + diagonal, dtype=bool)
+
+
+CAUSAL_MASK = Task(
+    inputs=(),
+    constants=_lengths,
+    solve=_causal,
+    mistakes={
+        "True where a query may NOT look": lambda t, s: ~_causal(t, s),
+        "strictly earlier keys only: a token cannot see itself": lambda t, s: _causal(t, s, -1),
+        "one key too many: every query sees its successor": lambda t, s: _causal(t, s, 1),
+        "aligned top left: with more keys than queries the last key is hidden": lambda t, s: np.tri(
+            t, s, dtype=bool
+        ),
+        "the future instead of the past": lambda t, s: np.triu(np.ones((t, s), bool), s - t),
+    },
+)
+
+
+def _mask_with_an_empty_row(lead, t, s, dh, dv, random) -> dict:
+    mask = random.random((t, s)) < 0.6
+    mask[-1] = False
+    mask[0, 0] = True
+    return {"mask": mask}
+
+
+def _weights(scores, mask, fill=-np.inf):
+    scores = np.where(mask, scores.astype(np.float64), fill)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _masked_weights(scores, mask):
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(_weights(scores, mask))
+
+
+MASKED_WEIGHTS = Task(
+    inputs=("scores",),
+    constants=_mask_with_an_empty_row,
+    solve=_masked_weights,
+    mistakes={
+        "rows that may attend to nothing are NaN": _weights,
+        "rows that may attend to nothing get equal shares (a fill like -1e9)": lambda s, m: (
+            _weights(s, m, -1e9)
+        ),
+        "the mask upside down: True read as forbidden": lambda s, m: _masked_weights(s, ~m),
+        "mask applied after the softmax: rows do not sum to 1": lambda s, m: (
+            _weights(s, np.ones_like(m)) * m
+        ),
+        "the mask added as 0 and 1: it forbids nothing": lambda s, m: _weights(
+            s + m, np.ones_like(m)
+        ),
+        "the mask multiplied in: a score of 0 is not forbidden": lambda s, m: _weights(
+            s * m, np.ones_like(m)
+        ),
+    },
+)
+
+
+def _overflowing(scores):
+    powers = np.exp(scores.astype(np.float32))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+STABLE_SOFTMAX = Task(
+    inputs=("scores",),
+    spread=200.0,
+    solve=lambda scores: _weights(scores, np.ones(scores.shape, bool)),
+    gradients=lambda scores, grad_out: (
+        (w := _weights(scores, np.ones(scores.shape, bool)))
+        * (grad_out - (w * grad_out).sum(axis=-1, keepdims=True)),
+    ),
+    mistakes={
+        "exp of a large score is inf, and inf / inf is NaN: take the largest off first": (
+            _overflowing
+        ),
+        "softmax over the queries": lambda scores: np.swapaxes(
+            _weights(np.swapaxes(scores, -2, -1), True), -2, -1
+        ),
+        "scores divided by their largest: that changes the shares": lambda scores: _weights(
+            scores / scores.max(axis=-1, keepdims=True), True
+        ),
+    },
+)
+
+
+def _draw_to_drop(lead, t, s, dh, dv, random) -> dict:
+    draw = random.random((*lead, t, s)).astype(np.float32)
+    draw.flat[0] = 0.9
+    return {"p": 0.4, "draw": draw}
+
+
+DROP = Task(
+    inputs=("weights",),
+    constants=_draw_to_drop,
+    solve=lambda weights, p, draw: weights * (draw >= p) / (1 - p),
+    mistakes={
+        "the kept weights are not divided by 1 - p": lambda w, p, draw: w * (draw >= p),
+        "kept with probability p instead of dropped": lambda w, p, draw: w * (draw < p) / (1 - p),
+        "divided by p": lambda w, p, draw: w * (draw >= p) / p,
+        "multiplied by 1 - p": lambda w, p, draw: w * (draw >= p) * (1 - p),
+    },
+)
