@@ -10,7 +10,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mha_utils.contracts import checked, require_divisible, require_probability, require_sizes
+from mha_utils.contracts import (
+    checked,
+    require_between,
+    require_divisible,
+    require_no_fewer_keys,
+    require_probability,
+    require_sizes,
+)
 
 
 @checked
@@ -99,9 +106,7 @@ def causal_mask(
         ValueError: if a length is not a positive integer, or S < T.
     """
     key_len = query_len if key_len is None else key_len
-    require_sizes(query_len=query_len, key_len=key_len)
-    if key_len < query_len:
-        raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
+    require_no_fewer_keys(query_len, key_len)
     everywhere = torch.ones(query_len, key_len, dtype=torch.bool, device=device)
     return everywhere.tril(diagonal=key_len - query_len)
 
@@ -121,9 +126,7 @@ def padding_mask(lengths: Int[Tensor, " B"], key_len: int) -> Bool[Tensor, "B 1 
         ValueError: if a length is below 0 or above S.
     """
     require_sizes(key_len=key_len)
-    outside = lengths[(lengths < 0) | (lengths > key_len)]
-    if len(outside):
-        raise ValueError(f"lengths must be between 0 and {key_len}, got {outside.tolist()}")
+    require_between("lengths", lengths, 0, key_len)
     positions = torch.arange(key_len, device=lengths.device)
     return (positions < lengths[:, None])[:, None, None, :]
 

@@ -73,6 +73,26 @@ def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
         )
 
 
+def require_between(name: str, values: Tensor, low: int, high: int) -> None:
+    """Raise ValueError unless every number of `values` is in [low, high]."""
+    outside = values[(values < low) | (values > high)]
+    if len(outside):
+        raise ValueError(f"{name} must be between {low} and {high}, got {outside.tolist()}")
+
+
+def require_no_fewer_keys(query_len: int, key_len: int) -> None:
+    """Raise ValueError unless both are sizes and there are at least as many keys as queries."""
+    require_sizes(query_len=query_len, key_len=key_len)
+    if key_len < query_len:
+        raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
+
+
+def require_rank(name: str, tensor: Tensor, dimensions: str) -> None:
+    """Raise ValueError unless `tensor` has as many dimensions as `dimensions` lists."""
+    if tensor.ndim != len(dimensions.split()):
+        raise ValueError(f"{name} must be {dimensions}, got shape {tuple(tensor.shape)}")
+
+
 def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> None:
     """Raise ValueError unless the mask is (T, S) or broadcasts from four dimensions.
 

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgb
 
 from mha_utils import theme
 
@@ -112,7 +112,8 @@ def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
         for (i, j), number in np.ndenumerate(matrix):
             colour = theme.HEADS[head_of(number) % len(theme.HEADS)]
             ax.add_patch(plt.Rectangle((j, i), 0.94, 0.94, color=colour))
-            ax.text(j + 0.47, i + 0.47, f"{number}", ha="center", va="center", color="w")
+            ink = "w" if _is_dark(to_rgb(colour)) else theme.INK
+            ax.text(j + 0.47, i + 0.47, f"{number}", ha="center", va="center", color=ink)
         ax.set(xlim=(0, matrix.shape[1]), ylim=(height, 0), aspect="equal")
         ax.set_title(title, fontsize=10)
         ax.axis("off")
@@ -171,10 +172,14 @@ def _new_axes(shape: tuple[int, int]) -> Axes:
 
 def _write_numbers(ax: Axes, values: np.ndarray, image, pattern: str) -> None:
     for (i, j), value in np.ndenumerate(values):
-        red, green, blue, _ = image.cmap(image.norm(value))
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+        ink = "w" if _is_dark(image.cmap(image.norm(value))[:3]) else theme.INK
         text = pattern.format(value + 0.0)
-        ax.text(j, i, text, ha="center", va="center", fontsize=8, color="w" if dark else theme.INK)
+        ax.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
+
+
+def _is_dark(colour: tuple[float, float, float]) -> bool:
+    red, green, blue = colour
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
 
 
 def _label(ax: Axes, rows, columns, title: str) -> None:

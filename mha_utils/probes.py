@@ -1,13 +1,14 @@
 """Ways to find out what a function of a sequence really does."""
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from mha_utils.contracts import checked, require_rank
 
-def leak_map(function: Callable, x: Float[Tensor, "S D"]) -> Float[Tensor, "T S"]:
+
+@checked
+def leak_map(function, x: Float[Tensor, "S D"]) -> Float[Tensor, "T S"]:
     """How strongly output i depends on token j: |d out_i / d x_j|.
 
     Args:
@@ -19,11 +20,8 @@ def leak_map(function: Callable, x: Float[Tensor, "S D"]) -> Float[Tensor, "T S"
         nothing of token j reaches output i.
 
     Raises:
-        ValueError: if x or the output of the function is not a matrix.
+        ValueError: if x is not (S, D), or function(x) not (T, Dv).
     """
-    if x.ndim != 2:
-        raise ValueError(f"x must be one sequence (S, D), got shape {tuple(x.shape)}")
-    jacobian = torch.autograd.functional.jacobian(function, x)  # (T, Dv, S, D)
-    if jacobian.ndim != 4:
-        raise ValueError(f"function must return (T, Dv), got {jacobian.ndim - 2} dimensions")
+    jacobian = torch.autograd.functional.jacobian(function, x)
+    require_rank("the Jacobian of function", jacobian, "(T, Dv, S, D)")
     return jacobian.square().sum(dim=(1, 3)).sqrt()

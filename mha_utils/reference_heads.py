@@ -38,7 +38,7 @@ def multi_head_gradients_loops(
     merged = _for_each_head(lambda *head: attention_loops(*head)[:1], (q, k, v), num_heads, mask)
     grad_merged = np.asarray(grad_out, dtype=np.float64) @ parameters["out"][0]
     inputs = (q, k, v, grad_merged)
-    grads = _for_each_head(attention_gradients_loops, inputs, num_heads, mask)
+    grads = _for_each_head(attention_gradients_loops, inputs, num_heads, mask)[:3]
     return _by_parameter(x, context, parameters, merged[0], grads, grad_out)
 
 

@@ -4,9 +4,9 @@ import ast
 import inspect
 
 import mha_utils
-from mha_utils import reference
+from mha_utils import ladder, reference
 
-SOURCES = (mha_utils, reference)
+SOURCES = (mha_utils, reference, ladder)
 
 
 def shown_source(name: str) -> str:

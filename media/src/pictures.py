@@ -50,6 +50,13 @@ STEPS = (
 LIT = {
     "01": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v"),
     "03": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v", "concat"),
+    "04": ("q k v", "split"),
+    "05": ("transpose", "q kᵀ / √Dh"),
+    "06": ("mask",),
+    "07": ("q kᵀ / √Dh", "softmax"),
+    "08": ("dropout",),
+    "09": ("weights · v", "concat", "out"),
+    "10": tuple(name for name, _ in STEPS),
 }
 
 

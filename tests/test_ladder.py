@@ -1,0 +1,55 @@
+"""Every implementation of the layer gives the same outputs and the same gradients."""
+
+import numpy as np
+import pytest
+import torch
+
+from mha_utils import ladder
+
+CASES = list(ladder.cases())
+EXPECTED = [ladder.by_numpy(case, loops=True) for case in CASES]
+BOUNDS = {torch.float64: 1e-12, torch.float32: 1e-5}
+
+
+def test_the_ladder_has_all_sizes_masks_and_biases():
+    assert {len(case.x) for case in CASES} == {1, 3}
+    assert {case.x.shape[1] for case in CASES} == {1, 5, 17}
+    assert {case.context.shape[1] - case.x.shape[1] for case in CASES} == {0, 2}
+    assert {case.num_heads for case in CASES} == {1, 4}
+    assert {"q.bias" in case.parameters for case in CASES} == {True, False}
+    assert {None if case.mask is None else case.mask.ndim for case in CASES} == {None, 2, 4}
+    assert len(CASES) == 144
+
+
+def test_loops_and_whole_arrays_agree():
+    for case, expected in zip(CASES, EXPECTED):
+        differences = ladder.largest_differences(ladder.by_numpy(case), expected)
+        assert max(differences.values()) <= 1e-12, differences
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+@pytest.mark.parametrize("rung", ladder.RUNGS.values(), ids=ladder.RUNGS)
+def test_rung_gives_outputs_and_gradients_of_the_loops(rung, dtype):
+    for case, expected in zip(CASES, EXPECTED):
+        results = ladder.with_gradients(rung, case, dtype)
+        assert results.keys() == expected.keys()
+        differences = ladder.largest_differences(results, expected)
+        assert max(differences.values()) <= BOUNDS[dtype], differences
+
+
+def test_gradients_of_the_oracle_are_those_of_small_steps():
+    case = CASES[-1]
+    expected = ladder.by_numpy(case)
+    for name in ("x", "context", "q.weight", "k.weight", "v.bias", "out.weight"):
+        inputs = {"x": case.x, "context": case.context} | case.parameters
+        step = torch.randn(
+            inputs[name].shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        )
+        values = []
+        for sign in (1, -1):
+            moved = inputs | {name: inputs[name] + sign * 1e-6 * step}
+            x, context = moved.pop("x"), moved.pop("context")
+            changed = ladder.Case(moved, x, context, case.num_heads, case.mask, case.grad_out)
+            values.append((ladder.by_numpy(changed)["out"] * case.grad_out.numpy()).sum())
+        slope = (values[0] - values[1]) / 2e-6
+        np.testing.assert_allclose((expected[name] * step.numpy()).sum(), slope, rtol=1e-6)
