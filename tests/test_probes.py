@@ -32,6 +32,4 @@ def test_leak_map_wants_one_sequence():
         leak_map(lambda x: x, torch.zeros(2, 3, 4))
     with pytest.raises(ValueError) as caught:
         leak_map(lambda x: x.sum(), torch.zeros(3, 4))
-    assert str(caught.value) == (
-        "the Jacobian of function must be (T, Dv, S, D), got shape (3, 4)"
-    )
+    assert str(caught.value) == ("the Jacobian of function must be (T, Dv, S, D), got shape (3, 4)")

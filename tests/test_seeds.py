@@ -68,9 +68,10 @@ def contains(numbers: list[float], wanted: list[float]) -> bool:
     )
 
 
-@pytest.mark.parametrize(("step", "chapter", "wanted"), [
-    (step, *where) for walk in (WALK, NEWS) for step, where in walk.items()
-])
+@pytest.mark.parametrize(
+    ("step", "chapter", "wanted"),
+    [(step, *where) for walk in (WALK, NEWS) for step, where in walk.items()],
+)
 def test_chapter_prints_the_published_numbers(step, chapter, wanted):
     wanted = numbers_of(wanted)
     outputs = printed(chapter)
