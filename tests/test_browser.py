@@ -1,6 +1,5 @@
 """Live views in real Chromium: their arithmetic, and the chapters in real JupyterLab."""
 
-import base64
 import os
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import toy_explorer
+from view_host import axe_violations, finding, host, pixels
 
 from mha_utils import attention_scores, attention_weights, causal_mask, widgets
 from tools.lab_browser import ROOT, Lab, browser, chromium, jupyter_server
@@ -17,34 +17,6 @@ pytestmark = pytest.mark.skipif(
     chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
 )
 ARTIFACTS = ROOT / "artifacts"
-
-# A plain object in the place of anywidget's model, and the view's module rendered with it.
-HOST = """async ([source, state, bytes]) => {
-  for (const [name, text] of Object.entries(bytes)) {
-    const array = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const shifted = new Uint8Array(array.length + 1);  // unaligned, as from a kernel
-    shifted.set(array, 1);
-    state[name] = new DataView(shifted.buffer, 1);
-  }
-  const listeners = {};
-  window.model = {
-    get: (name) => state[name],
-    set(name, value) {
-      state[name] = value;
-      (listeners[`change:${name}`] ?? []).forEach((call) => call());
-    },
-    on: (event, call) => (listeners[event] ??= []).push(call),
-    off: (event, call) => { listeners[event] = listeners[event].filter((c) => c !== call); },
-    save_changes() { window.saves = (window.saves ?? 0) + 1; },
-    listeners: () => Object.values(listeners).flat().length,
-  };
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  window.module = await import(url);
-  document.body.replaceChildren();
-  window.stop = await window.module.default.render({ model: window.model, el: document.body });
-  await new Promise(requestAnimationFrame);
-  await new Promise(requestAnimationFrame);
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -69,19 +41,6 @@ def lab(request, page, server):
         ARTIFACTS.mkdir(exist_ok=True)
         page.screenshot(path=ARTIFACTS / f"{request.node.name}.png")
     lab.shut_down()
-
-
-def host(page, view, extra_exports=""):
-    state = {n: getattr(view, n) for n in view.trait_names(sync=True) if not n.startswith("_")}
-    state = {n: v for n, v in state.items() if isinstance(v, bool | int | float | str | list)}
-    sent = {n: base64.b64encode(getattr(view, n)).decode() for n in ("q", "k") if hasattr(view, n)}
-    page.goto("about:blank")
-    page.evaluate(HOST, [view._esm + extra_exports, state, sent])
-
-
-def finding(page) -> str:
-    page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
-    return page.locator(".mha-finding").inner_text()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -254,14 +213,3 @@ def test_chapter_runs_and_its_view_answers(page, server, lab, chapter, theme):
     assert problems == []
     outside = [r for r in requests if not r.startswith((server, "blob:", "data:", "ws:"))]
     assert outside == []
-
-
-def pixels(canvas) -> str:
-    return canvas.evaluate("(node) => node.toDataURL()")
-
-
-def axe_violations(page) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    results = Axe().run(page, context=".mha-view")
-    return [f"{v['id']}: {v['help']}" for v in results.response["violations"]]

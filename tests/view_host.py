@@ -1,0 +1,77 @@
+"""A live view in a page of its own, without a kernel: what the browser tests share."""
+
+import base64
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page
+
+from mha_utils.widgets import LiveView
+
+# A plain object in the place of anywidget's model, and the view's module rendered with it.
+HOST = """async ([source, state, bytes]) => {
+  for (const [name, text] of Object.entries(bytes)) {
+    const array = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const shifted = new Uint8Array(array.length + 1);  // unaligned, as from a kernel
+    shifted.set(array, 1);
+    state[name] = new DataView(shifted.buffer, 1);
+  }
+  const listeners = {};
+  window.model = {
+    get: (name) => state[name],
+    set(name, value) {
+      state[name] = value;
+      (listeners[`change:${name}`] ?? []).forEach((call) => call());
+    },
+    on: (event, call) => (listeners[event] ??= []).push(call),
+    off: (event, call) => { listeners[event] = listeners[event].filter((c) => c !== call); },
+    save_changes() { window.saves = (window.saves ?? 0) + 1; },
+    listeners: () => Object.values(listeners).flat().length,
+  };
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  window.module = await import(url);
+  document.body.replaceChildren();
+  window.stop = await window.module.default.render({ model: window.model, el: document.body });
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+}"""
+
+
+def host(page: Page, view: LiveView, extra_exports: str = "") -> None:
+    """Render the view in an empty page, from its traits as they are now."""
+    state = {n: getattr(view, n) for n in view.trait_names(sync=True) if not n.startswith("_")}
+    sent = {n: base64.b64encode(v).decode() for n, v in state.items() if isinstance(v, bytes)}
+    state = {n: v for n, v in state.items() if isinstance(v, bool | int | float | str | list)}
+    page.goto("about:blank")
+    page.evaluate(HOST, [view._esm + extra_exports, state, sent])
+
+
+def set_traits(page: Page, view: LiveView, **traits) -> None:
+    """The same change in Python and in the page."""
+    for name, value in traits.items():
+        setattr(view, name, value)
+        page.evaluate("([n, v]) => window.model.set(n, v)", [name, value])
+
+
+def finding(page: Page) -> str:
+    page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
+    return page.locator(".mha-finding").inner_text()
+
+
+def pixels(canvas: Locator) -> str:
+    return canvas.evaluate("(node) => node.toDataURL()")
+
+
+def axe_violations(page: Page) -> list[str]:
+    results = Axe().run(page, context=".mha-view")
+    return [f"{v['id']}: {v['help']}" for v in results.response["violations"]]
+
+
+def wear_theme(page: Page, view: LiveView, theme: str) -> None:
+    """The view's style sheet and JupyterLab's colours of the light or the dark theme."""
+    paper, ink, line = THEMES[theme]
+    colours = f"--jp-layout-color1: {paper}; --jp-ui-font-color1: {ink};"
+    sheet = f":root {{ {colours} --jp-border-color1: {line}; background: {paper}; }}"
+    page.add_style_tag(content=f"{sheet}\n{view._css}")
+
+
+THEMES = {"light": ("#ffffff", "#1b1b1b", "#bdbdbd"), "dark": ("#111111", "#e0e0e0", "#616161")}
