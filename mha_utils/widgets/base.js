@@ -81,8 +81,12 @@ export function element(tag, attributes = {}, ...children) {
 
 let labels = 0;
 
+function uniqueId() {
+  return `mha-control-${(labels += 1)}-${Math.random().toString(36).slice(2, 8)}`;
+}
+
 function labelled(text, control, ...extra) {
-  control.id = `mha-control-${(labels += 1)}-${Math.random().toString(36).slice(2, 8)}`;
+  control.id = uniqueId();
   const label = element("label", { for: control.id }, text);
   return element("div", { class: "mha-control" }, label, control, ...extra);
 }
@@ -112,6 +116,34 @@ export function checkbox(view, text, trait) {
   view.onChange([trait], update);
   update();
   return labelled(text, input);
+}
+
+/** A slider whose positions are the values of a list; `values` is a function. */
+export function listSlider(view, text, trait, values) {
+  const proxy = {
+    get: () => Math.max(values().indexOf(view.model.get(trait)), 0),
+    set: (_, place) => setTrait(view.model, trait, values()[place]),
+    save_changes() {},
+  };
+  return slider({ ...view, model: proxy }, text, trait, () => ({
+    min: 0, max: values().length - 1, format: (place) => String(values()[place]),
+  }));
+}
+
+/** One choice out of a few names: native radio buttons, so arrow keys move the choice. */
+export function radios(view, text, trait, names) {
+  const group = element("fieldset", { class: "mha-radios" }, element("legend", {}, text));
+  const shared = uniqueId();
+  const inputs = names.map((name) => {
+    const input = element("input", { type: "radio", name: shared, value: name });
+    input.addEventListener("change", () => setTrait(view.model, trait, name));
+    group.append(element("label", {}, input, name));
+    return input;
+  });
+  const update = () => inputs.forEach((i) => (i.checked = i.value === view.model.get(trait)));
+  view.onChange([trait], update);
+  update();
+  return group;
 }
 
 export function textField(view, text, trait) {
@@ -171,6 +203,35 @@ export function pageColours(node) {
   return { ink: style.color, paper: read("--mha-paper"), line: read("--mha-line") };
 }
 
+/** Colours are drawn into the canvas, so a change of theme has to draw again. */
+export function watchTheme(view, draw) {
+  const observer = new MutationObserver(draw);
+  observer.observe(document.body, { attributes: true });
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  query.addEventListener("change", draw);
+  view.onStop(() => {
+    observer.disconnect();
+    query.removeEventListener("change", draw);
+  });
+}
+
+/** Draw again when the width of a node changes; also when it first gets one. */
+export function watchWidth(view, node, draw) {
+  const observer = new ResizeObserver(draw);
+  observer.observe(node);
+  view.onStop(() => observer.disconnect());
+}
+
+/** Black or white: whichever is easier to read on a colour written as #rrggbb. */
+export function inkOn(colour) {
+  const linear = [1, 3, 5].map((at) => {
+    const share = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  return luminance > 0.179 ? "#000000" : "#ffffff";
+}
+
 /** Diagonal hatching: "masked" must not depend on seeing a colour. */
 export function hatching(context, ink, paper) {
   const tile = document.createElement("canvas");
@@ -217,6 +278,11 @@ function colourTable() {
 /** Bytes from Python arrive as an unaligned DataView; copy them into floats. */
 export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}
+
+/** The whole numbers that divide n without remainder, smallest first. */
+export function divisors(n) {
+  return Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);
 }
 
 /** q_i . k_j / sqrt(Dh) for the tokens in `ids`: T x T numbers, row by row. */

@@ -1,7 +1,7 @@
 import {
   attentionScores, attentionWeights, checkbox, css, drawShares, element, entropy, floats, framed,
   hatching, liveSentence, mountView, pageColours, picture, prepare, setTrait, slider, textField,
-  weightColour,
+  watchTheme, weightColour,
 } from "./base.js";
 
 const MAP = 380; // width of the map in CSS pixels
@@ -52,7 +52,7 @@ function buildHeadExplorer(view) {
     length.update();
   });
   view.onChange(["row", "column", "length", "temperature", "causal", "head", "sentence", "q", "k"], draw);
-  view.onStop(watchTheme(draw));
+  watchTheme(view, draw);
   draw();
 }
 
@@ -306,16 +306,4 @@ function chooseWithPointer(canvas, model, cache) {
   };
   canvas.addEventListener("pointerdown", choose);
   canvas.addEventListener("pointermove", (event) => event.buttons && choose(event));
-}
-
-/** Colours are drawn into the canvas, so a change of theme has to draw again. */
-function watchTheme(draw) {
-  const observer = new MutationObserver(draw);
-  observer.observe(document.body, { attributes: true });
-  const query = matchMedia("(prefers-color-scheme: dark)");
-  query.addEventListener("change", draw);
-  return () => {
-    observer.disconnect();
-    query.removeEventListener("change", draw);
-  };
 }

@@ -1,6 +1,6 @@
 import {
-  element, framed, liveSentence, mountView, pageColours, picture, prepare, setTrait,
-  slider,
+  divisors, element, framed, listSlider, liveSentence, mountView, pageColours, picture, prepare,
+  setTrait, slider, watchTheme,
 } from "./base.js";
 
 const [WIDTH, GAP] = [880, 26]; // CSS pixels
@@ -34,9 +34,7 @@ function buildShapeLetters(view) {
     heads.update();
   });
   view.onChange(["batch_size", "seq_len", "embed_dim", "num_heads"], draw);
-  const observer = new MutationObserver(draw);
-  observer.observe(document.body, { attributes: true });
-  view.onStop(() => observer.disconnect());
+  watchTheme(view, draw);
   draw();
 }
 
@@ -49,22 +47,6 @@ function describe({ b, t, d, h, dh }) {
   return `x is (B, T, D) = (${b}, ${t}, ${d}): ${b * t * d} numbers. `
     + `Each of ${h} heads takes Dh = D / H = ${dh} columns, `
     + `so q is (B, H, T, Dh) = (${b}, ${h}, ${t}, ${dh}): ${b * h * t * dh} numbers.`;
-}
-
-function divisors(n) {
-  return Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);
-}
-
-/** A slider whose positions are the values of a list. */
-function listSlider(view, text, trait, values) {
-  const proxy = {
-    get: () => Math.max(values().indexOf(view.model.get(trait)), 0),
-    set: (_, place) => setTrait(view.model, trait, values()[place]),
-    save_changes() {},
-  };
-  return slider({ ...view, model: proxy }, text, trait, () => ({
-    min: 0, max: values().length - 1, format: (place) => String(values()[place]),
-  }));
 }
 
 const divisorSlider = (view) =>
