@@ -46,3 +46,14 @@ def palette(name: str = WEIGHTS, steps: int = 32) -> list[list[int]]:
     """`steps` colours of a matplotlib colour map as [red, green, blue], 0 to 255."""
     colours = matplotlib.colormaps[name].resampled(steps)(range(steps))
     return (colours[:, :3] * 255).round().astype(int).tolist()
+
+
+def ink_on(colour: str) -> str:
+    """Black or white: whichever is easier to read on a colour written as #rrggbb.
+
+    Source: relative luminance of WCAG 2.2; both contrasts are alike at 0.179.
+    """
+    shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.179 else "#ffffff"

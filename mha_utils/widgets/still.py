@@ -6,6 +6,7 @@ matplotlib would take half a second, which a reader would wait before the view a
 import functools
 import textwrap
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -47,6 +48,42 @@ def cells_picture(blocks: list, finding: str):
                 draw.rectangle((*corner, corner[0] + cell - 2, corner[1] + cell - 2), colour)
         x += len(block[0]) * cell + 24
     return image
+
+
+class Cell(NamedTuple):
+    """One number of a tensor: its colour, what is written on it, whether it is marked."""
+
+    colour: str
+    text: str = ""
+    marked: bool = False
+
+
+def blocks_picture(parts: dict[str, list], finding: str):
+    """The finding, below it named parts of `Cell`s: [line of blocks][block][row][column]."""
+    side, gap = 24, 10
+    lines = sum(len(line[0]) * side + gap for part in parts.values() for line in part)
+    image, draw, top = _page(finding, lines + 34 * len(parts))
+    for title, part in parts.items():
+        draw.text((MARGIN, top), title, theme.INK, _font(13))
+        top += 22
+        for line in part:
+            x = MARGIN
+            for block in line:
+                _draw_block(draw, block, x, top, side)
+                x += len(block[0]) * side + gap
+            top += len(line[0]) * side + gap
+        top += 12
+    return image
+
+
+def _draw_block(draw: ImageDraw.ImageDraw, block: list, x: int, y: int, side: int) -> None:
+    for i, row in enumerate(block):
+        for j, cell in enumerate(row):
+            left, top = x + j * side, y + i * side
+            box = (left, top, left + side - 2, top + side - 2)
+            draw.rectangle(box, cell.colour, theme.INK if cell.marked else None, width=3)
+            middle = (left + side / 2 - 1, top + side / 2 - 1)
+            draw.text(middle, cell.text, theme.ink_on(cell.colour), _font(12), anchor="mm")
 
 
 def _page(finding: str, height: int) -> tuple[Image.Image, ImageDraw.ImageDraw, int]:
