@@ -13,7 +13,11 @@ from PIL import Image
 from mha_utils import attention_weights, causal_mask, widgets
 from mha_utils.widgets.base import assemble, shows_problems
 
-VIEWS = {"HeadExplorer": toy_explorer, "ShapeLetters": widgets.ShapeLetters}
+VIEWS = {
+    "HeadExplorer": toy_explorer,
+    "MemoryRibbon": widgets.MemoryRibbon,
+    "ShapeLetters": widgets.ShapeLetters,
+}
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 
 

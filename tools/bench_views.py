@@ -28,6 +28,10 @@ SHAPES = """
 from mha_utils import widgets
 widgets.ShapeLetters(batch_size=3, seq_len=8, embed_dim=24, num_heads=4)
 """
+RIBBON = """
+from mha_utils import widgets
+widgets.MemoryRibbon(2, 6, 4, 4, steps=("transpose", "contiguous"))
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -46,6 +50,7 @@ def draw(temperature=10):
 VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
+    "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
 }
 
 # A frame counts when the canvas was drawn to and the browser then got to its next task.

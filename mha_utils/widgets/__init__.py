@@ -2,6 +2,7 @@
 
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
 
-__all__ = ["HeadExplorer", "LiveView", "ShapeLetters"]
+__all__ = ["HeadExplorer", "LiveView", "MemoryRibbon", "ShapeLetters"]

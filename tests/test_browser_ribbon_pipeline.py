@@ -1,0 +1,231 @@
+"""The memory ribbon and the pipeline in real Chromium, against Python and torch."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from view_host import axe_violations, finding, host, pixels, set_traits, wear_theme
+
+from mha_utils import widgets
+from mha_utils.widgets.memory_ribbon import LARGEST, STEPS, lay_out
+from tools.lab_browser import browser, chromium
+
+REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
+pytestmark = pytest.mark.skipif(
+    chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
+)
+
+
+def all_steps(*sizes, step="x") -> widgets.MemoryRibbon:
+    return widgets.MemoryRibbon(*sizes, steps=list(STEPS), step=step)
+
+
+VIEWS = {"MemoryRibbon": all_steps}
+EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+# ---- what holds for both ---------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_view_is_accessible(page, make, theme):
+    view = make()
+    host(page, view)
+    wear_theme(page, view, theme)
+    assert axe_violations(page) == []
+    for canvas in page.locator("canvas[role=img]").all():
+        assert finding(page) in canvas.get_attribute("aria-label")
+
+
+@EACH
+def test_colours_follow_the_theme(page, make):
+    view = make()
+    host(page, view)
+    picture = page.locator("canvas[role=img]").first
+    wear_theme(page, view, "light")
+    page.evaluate("() => document.body.setAttribute('data-theme', 'light')")
+    finding(page)
+    light = pixels(picture)
+    wear_theme(page, view, "dark")
+    page.evaluate("() => document.body.setAttribute('data-theme', 'dark')")
+    finding(page)
+    assert pixels(picture) != light
+
+
+@EACH
+def test_keys_stay_in_the_view(page, make):
+    host(page, make())
+    page.evaluate(
+        "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
+    )
+    for control in page.locator("canvas[role=img], input").all():
+        if control.is_enabled() and control.is_visible():
+            control.press("m")
+            control.press("ArrowRight")
+    assert page.evaluate("() => window.leaked") == []
+
+
+@EACH
+def test_removed_view_leaves_nothing_behind(page, make):
+    host(page, make())
+    assert page.evaluate("() => window.model.listeners()") > 3
+    page.evaluate("() => window.stop()")
+    assert page.evaluate("() => window.model.listeners()") == 0
+
+
+@EACH
+@pytest.mark.parametrize("width", [400, 700, 1400])
+def test_nothing_is_wider_than_the_view(page, make, width):
+    page.set_viewport_size({"width": width, "height": 1000})
+    view = make()
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+    inside = page.evaluate(
+        """() => {
+          const view = document.querySelector(".mha-view").getBoundingClientRect();
+          return [...document.querySelectorAll(".mha-view *")].every((node) =>
+            node.getBoundingClientRect().right <= view.right + 0.5);
+        }"""
+    )
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    assert inside
+
+
+@EACH
+def test_an_error_is_shown(page, make):
+    host(page, make())
+    page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
+    assert "said by Python" in page.locator(".mha-problem").inner_text()
+
+
+# ---- the memory ribbon -----------------------------------------------------------------
+
+
+def test_ribbon_says_in_javascript_what_python_says(page):
+    rng = np.random.default_rng(0)
+    view = all_steps()
+    host(page, view)
+    for _ in range(60):
+        traits = {name: int(rng.integers(1, most + 1)) for name, most in LARGEST.items()}
+        traits |= {"sequence": int(rng.integers(2)), "token": int(rng.integers(6))}
+        traits |= {"head": int(rng.integers(4)), "column": int(rng.integers(4))}
+        set_traits(page, view, step=str(rng.choice(list(STEPS))), **traits)
+        assert finding(page) == view.finding(), traits
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_ribbon_lays_out_tensors_as_python_does(page, step):
+    host(page, all_steps(), "\nexport { STEPS, layOut, valuesOf };")
+    for sizes in [(1, 4, 3, 2), (2, 6, 4, 4), (2, 1, 3, 2), (1, 3, 1, 2), (2, 3, 2, 1), (1,) * 4]:
+        found = page.evaluate(
+            """([step, sizes]) => {
+              const { STEPS, layOut, valuesOf } = window.module;
+              const tensor = layOut(step, sizes);
+              return { ...tensor, values: valuesOf(tensor), code: STEPS[step].code,
+                letters: STEPS[step].letters };
+            }""",
+            [step, sizes],
+        )
+        expected = lay_out(step, *sizes)
+        for name in ("shape", "strides", "storage"):
+            assert found[name] == list(getattr(expected, name)), (name, sizes)
+        assert found["values"] == expected.values()
+        assert (found["code"], found["letters"]) == (STEPS[step].code, STEPS[step].letters)
+
+
+def test_ribbon_table_multiplies_index_and_stride(page):
+    host(page, all_steps(step="transpose"))
+    finding(page)
+    rows = page.locator("table tr").all_inner_texts()
+    assert [row.split() for row in rows] == [
+        ["dimension", "B", "H", "T", "Dh"],
+        ["shape", "1", "3", "4", "2"],
+        ["stride", "24", "2", "6", "1"],
+        ["index", "0", "1", "2", "0"],
+        ["index", "×", "stride", "0", "2", "12", "0", "sum", "14", "=", "place"],
+    ]
+    assert page.locator(".mha-hint").first.inner_text() == (
+        "is_contiguous() is False; no bytes moved."
+    )
+    page.get_by_label("contiguous", exact=True).check()
+    finding(page)
+    assert page.locator(".mha-hint").first.inner_text() == (
+        "is_contiguous() is True; bytes moved: 24 numbers were copied."
+    )
+
+
+def element_of(text: str) -> tuple[str, int]:
+    return re.search(r"Element \[(.*?)\]", text)[1], int(re.search(r"place (\d+)", text)[1])
+
+
+def test_arrow_keys_walk_in_memory_and_in_the_tensor(page):
+    host(page, all_steps(step="transpose"))
+    assert element_of(finding(page)) == ("0, 1, 2, 0", 14)
+    ribbon, tensor = page.locator("canvas[role=img]").all()
+    ribbon.press("ArrowRight")
+    ribbon.press("ArrowRight")
+    assert element_of(finding(page)) == ("0, 2, 2, 0", 16)
+    tensor.press("ArrowUp")
+    assert element_of(finding(page)) == ("0, 2, 1, 0", 10)
+    for _ in range(3):
+        tensor.press("ArrowLeft")
+    assert element_of(finding(page)) == ("0, 1, 3, 1", 21)
+    for _ in range(30):
+        ribbon.press("ArrowLeft")
+    assert element_of(finding(page)) == ("0, 0, 0, 0", 0)
+
+
+def test_chosen_number_stays_the_same_in_every_step(page):
+    host(page, all_steps(step="view"))
+    for step in STEPS:
+        page.get_by_label(step, exact=True).check()
+        assert finding(page).endswith("token 2 of head 1.")
+
+
+def test_hover_chooses_a_number(page):
+    view = all_steps(step="contiguous")
+    host(page, view)
+    wear_theme(page, view, "light")
+    box = page.locator("canvas[role=img]").first.bounding_box()
+    page.mouse.move(box["x"] + 34 + 5.5 * 24, box["y"] + 12)
+    assert element_of(finding(page)) == ("0, 0, 2, 1", 5)
+    box = page.locator("canvas[role=img]").nth(1).bounding_box()
+    page.mouse.move(box["x"] + 34 + 12, box["y"] + 22 + 12)
+    assert element_of(finding(page)) == ("0, 0, 0, 0", 0)
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    assert element_of(finding(page)) == ("0, 0, 0, 0", 0)
+
+
+def test_moved_numbers_travel_and_arrive(page):
+    """The picture after the flight is that of a fresh view in the same state."""
+    host(page, all_steps(step="transpose"))
+    finding(page)
+    page.get_by_label("contiguous", exact=True).check()
+    finding(page)
+    under_way = pixels(page.locator("canvas[role=img]").first)
+    page.wait_for_timeout(900)
+    arrived = [pixels(canvas) for canvas in page.locator("canvas[role=img]").all()]
+    host(page, all_steps(step="contiguous"))
+    finding(page)
+    assert arrived == [pixels(canvas) for canvas in page.locator("canvas[role=img]").all()]
+    assert under_way != arrived[0]
+
+
+def test_nothing_travels_for_readers_who_want_no_motion(page):
+    page.emulate_media(reduced_motion="reduce")
+    host(page, all_steps(step="transpose"))
+    page.get_by_label("contiguous", exact=True).check()
+    finding(page)
+    at_once = pixels(page.locator("canvas[role=img]").first)
+    page.wait_for_timeout(600)
+    assert pixels(page.locator("canvas[role=img]").first) == at_once
+    page.emulate_media(reduced_motion="no-preference")
