@@ -217,7 +217,10 @@ export function watchTheme(view, draw) {
 
 /** Draw again when the width of a node changes; also when it first gets one. */
 export function watchWidth(view, node, draw) {
-  const observer = new ResizeObserver(draw);
+  let width = -1;
+  const observer = new ResizeObserver(() => {
+    if (width !== (width = node.clientWidth)) draw();
+  });
   observer.observe(node);
   view.onStop(() => observer.disconnect());
 }

@@ -149,8 +149,8 @@ function packed(storage, shape) {
 }
 
 /** The index of the element that comes `n`th when the last dimension runs fastest. */
-function indexOf(n, shape) {
-  return rowMajor(shape).map((stride, d) => Math.floor(n / stride) % shape[d]);
+function indexOf(n, shape, strides = rowMajor(shape)) {
+  return shape.map((size, d) => Math.floor(n / strides[d]) % size);
 }
 
 function placeOf(index, strides) {
@@ -158,7 +158,8 @@ function placeOf(index, strides) {
 }
 
 function valuesOf({ shape, strides, storage }) {
-  return storage.map((_, n) => storage[placeOf(indexOf(n, shape), strides)]);
+  const steps = rowMajor(shape);
+  return storage.map((_, n) => storage[placeOf(indexOf(n, shape, steps), strides)]);
 }
 
 // ---- the state -------------------------------------------------------------------------
@@ -176,14 +177,15 @@ function read(model) {
   const step = model.get("step");
   const tensor = layOut(step, sizes);
   const values = valuesOf(tensor);
-  const number = placeOf(chosen, rowMajor(sizes));
+  const steps = rowMajor(sizes);
+  const number = placeOf(chosen, steps);
   const index = indexOf(values.indexOf(number), tensor.shape);
   const before = layOut(STEPS[step].start, sizes).storage;
   return {
     ...STEPS[step], step, sizes, chosen, tensor, values, number, index,
     size: values.length,
     place: placeOf(index, tensor.strides),
-    origins: values.map((_, n) => indexOf(n, sizes)),
+    origins: values.map((_, n) => indexOf(n, sizes, steps)),
     moved: tensor.storage.some((n, place) => n !== before[place]),
     isRight: valuesOf(layOut(RIGHT[step] ?? step, sizes)).every((n, i) => n === values[i]),
   };
@@ -315,21 +317,37 @@ function mark(context, [x, y], ink, paper) {
   context.strokeRect(x + 2.5, y + 2.5, CELL - 7, CELL - 7);
 }
 
+/** The numbers behind the place, as a table; its cells are made once and then refilled. */
 function write(nodes, state) {
   const { letters, index, place, code, moved, tensor: { shape, strides } } = state;
-  const names = letters.split(" ");
-  const row = (name, cells, end = "") => element("tr", {},
-    element("th", { scope: "row" }, name), ...[...cells, end].map((c) => element("td", {}, String(c))));
-  const total = row("index × stride", index.map((i, d) => i * strides[d]), `sum ${place} = place`);
-  total.className = "mha-total";
-  nodes.table.replaceChildren(
-    element("caption", {}, `Element [${index.join(", ")}]: where is it in the storage?`),
-    row("dimension", names), row("shape", shape), row("stride", strides), row("index", index), total);
-  nodes.bytes.textContent = `is_contiguous() is ${isContiguous(state.tensor) ? "True" : "False"}; `
-    + (moved ? `bytes moved: ${state.size} numbers were copied.` : "no bytes moved.");
-  nodes.code.textContent = `The tensor ${code}:`;
-  nodes.legend.replaceChildren("Colour: the head that a number belongs to (", ...swatches(state.sizes[2]),
-    "). Number: its token.");
+  const lines = [
+    ["dimension", ...letters.split(" "), ""],
+    ["shape", ...shape, ""],
+    ["stride", ...strides, ""],
+    ["index", ...index, ""],
+    ["index × stride", ...index.map((i, d) => i * strides[d]), `sum ${place} = place`],
+  ];
+  if (nodes.table.rows[0]?.cells.length !== lines[0].length) makeRows(nodes.table, lines);
+  say(nodes.table.caption, `Element [${index.join(", ")}]: where is it in the storage?`);
+  lines.forEach((line, r) => line.forEach((text, c) => say(nodes.table.rows[r].cells[c], text)));
+  say(nodes.bytes, `is_contiguous() is ${isContiguous(state.tensor) ? "True" : "False"}; `
+    + (moved ? `bytes moved: ${state.size} numbers were copied.` : "no bytes moved."));
+  say(nodes.code, `The tensor ${code}:`);
+  if (nodes.legend.querySelectorAll("span").length !== state.sizes[2]) {
+    nodes.legend.replaceChildren("Colour: the head that a number belongs to (",
+      ...swatches(state.sizes[2]), "). Number: its token.");
+  }
+}
+
+function makeRows(table, lines) {
+  const rows = lines.map(([, ...cells]) => element("tr", {},
+    element("th", { scope: "row" }), ...cells.map(() => element("td"))));
+  rows.at(-1).className = "mha-total";
+  table.replaceChildren(element("caption"), ...rows);
+}
+
+function say(node, text) {
+  if (node.textContent !== String(text)) node.textContent = text;
 }
 
 function swatches(count) {
