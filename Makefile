@@ -3,7 +3,7 @@ BIN := $(VENV)/bin
 export VENV
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks style lint media bench-views lock clean
+.PHONY: help lab test notebooks site style media bench-views lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -20,6 +20,9 @@ notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
 	@$(BIN)/python -m tools.notebooks sync
 	@$(BIN)/ruff check --quiet --fix notebooks && $(BIN)/ruff format --quiet notebooks
 	@$(BIN)/python -m tools.notebooks run
+
+site: $(VENV)/lab,test.ok  ## build the series as a static site in build/site
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.build_site
 
 style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 	@$(BIN)/python -m tools.notebooks style

@@ -1,11 +1,19 @@
 """A live view in a page of its own, without a kernel: what the browser tests share."""
 
 import base64
+import os
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from mha_utils.widgets import LiveView
+from tools.lab_browser import chromium
+
+REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
+needs_browser = pytest.mark.skipif(
+    chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
+)
 
 # A plain object in the place of anywidget's model, and the view's module rendered with it.
 HOST = """async ([source, state, bytes]) => {
@@ -59,6 +67,29 @@ def finding(page: Page) -> str:
 
 def pixels(canvas: Locator) -> str:
     return canvas.evaluate("(node) => node.toDataURL()")
+
+
+def require_answer(page: Page, view: Locator) -> None:
+    """Some slider, moved by keyboard, changes sentence and picture."""
+    sentence, picture = view.locator(".mha-finding"), view.locator("canvas[role=img]").first
+    before = sentence.inner_text(), pixels(picture)
+    sliders = view.locator("input[type=range]")
+    for number in range(sliders.count()):
+        for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
+            sliders.nth(number).press(key)
+            page.wait_for_timeout(60)
+            after = sentence.inner_text(), pixels(picture)
+            if after[0] != before[0] and after[1] != before[1]:
+                return
+    raise AssertionError(f"no slider changes sentence and picture; it says: {before[0]}")
+
+
+def require_plain_keys_stay_inside(view: Locator) -> None:
+    """In JupyterLab a plain m turns a cell into markdown, and d d deletes it."""
+    control = view.locator("input[type=range], canvas[role=img]").first
+    for key in ("m", "d", "d"):
+        control.press(key)
+    assert view.is_visible()
 
 
 def axe_violations(page: Page) -> list[str]:

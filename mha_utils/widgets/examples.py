@@ -1,0 +1,22 @@
+"""One example of every live view, for a page of its own: `python -m mha_utils.widgets`."""
+
+from collections.abc import Callable
+
+from mha_utils import data
+from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.shape_letters import ShapeLetters
+
+
+def _explorer() -> HeadExplorer:
+    vocabulary = data.toy_vocabulary()
+    words = data.toy_word_vectors(vocabulary)
+    W_q, W_k, _ = data.toy_head_weights()
+    options = {"sentence": data.SENTENCE, "row": 7, "column": 1}
+    return HeadExplorer(list(vocabulary.words), words @ W_q, words @ W_k, **options)
+
+
+EXAMPLES: dict[str, Callable[[], LiveView]] = {
+    "HeadExplorer": _explorer,
+    "ShapeLetters": ShapeLetters,
+}

@@ -1,0 +1,107 @@
+"""The static site: every chapter offline, its view alive without a kernel."""
+
+import itertools
+import os
+import re
+from pathlib import Path
+
+import pytest
+from view_host import axe_violations, needs_browser, require_answer
+
+from mha_utils.widgets.examples import EXAMPLES
+from mha_utils.widgets.page import embed, save_page
+from tools.build_site import build
+from tools.lab_browser import browser
+from tools.notebooks import chapters
+
+NAMES = [path.stem for path in chapters()]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    return build(tmp_path_factory.mktemp("site") / "build")
+
+
+@pytest.fixture(scope="module")
+def offline():
+    """A browser page without network that notes what goes wrong and what it asks for."""
+    with browser() as chrome:
+        page = chrome.new_context(offline=True, viewport={"width": 1300, "height": 1000}).new_page()
+        page.problems, page.requests = [], []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda line: page.problems.append(line.text) if line.type == "error" else None,
+        )
+        page.on("request", lambda request: page.requests.append(request.url))
+        yield page
+
+
+def require_silence(page) -> None:
+    assert page.problems == []
+    assert [r for r in page.requests if not r.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_pages_are_small_and_link_to_each_other(site):
+    pages = [site / "index.html", *(site / "notebooks" / f"{name}.html" for name in NAMES)]
+    for page in pages:
+        assert page.stat().st_size <= 500_000
+        text = page.read_text()
+        for target in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', text):
+            if not re.match(r"https?:|data:|mailto:", target):
+                assert (page.parent / target).exists(), (page.name, target)
+    for earlier, later in itertools.pairwise(NAMES):
+        assert f'href="{later}.html"' in (site / "notebooks" / f"{earlier}.html").read_text()
+
+
+def test_site_can_be_served_from_anywhere(site):
+    assert (site / ".nojekyll").exists()
+    for page in site.rglob("*.html"):
+        loaded = re.findall(r'(?:src|<link[^>]* href)="(https?:[^"]+)"', page.read_text())
+        assert loaded == [], page.name
+
+
+@needs_browser
+@pytest.mark.parametrize("name", NAMES)
+def test_view_of_a_chapter_answers_offline(site, offline, name):
+    offline.goto((site / "notebooks" / f"{name}.html").as_uri())
+    view = offline.locator(".mha-view").first
+    view.wait_for()
+    for theme in ("light", "dark"):
+        offline.evaluate("(theme) => { document.body.dataset.theme = theme; }", theme)
+        require_answer(offline, view)
+        require_silence(offline)
+        assert axe_violations(offline) == []
+        offline.problems.clear()  # axe reads style sheets again, which file:// forbids
+
+
+@needs_browser
+def test_search_finds_a_chapter(site, offline):
+    offline.goto((site / "search.html").as_uri() + "?q=padding")
+    offline.locator("#search-results li a", has_text="06 · Mask").wait_for()
+    require_silence(offline)
+
+
+@needs_browser
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_view_alone_in_a_page(tmp_path, offline, name):
+    view = EXAMPLES[name]()
+    offline.goto(save_page(view, tmp_path / "view.html").as_uri())
+    shown = offline.locator(".mha-view")
+    shown.wait_for()
+    offline.wait_for_function("() => document.querySelector('.mha-finding').innerText")
+    assert shown.locator(".mha-finding").inner_text() == view.finding()
+    require_answer(offline, shown)
+    require_silence(offline)
+
+
+def test_a_page_needs_an_html_path(tmp_path):
+    with pytest.raises(ValueError, match=r"^path must end in \.html, got 'view\.txt'$"):
+        save_page(EXAMPLES["ShapeLetters"](), "view.txt")
+
+
+def test_what_a_reader_wrote_cannot_end_the_script():
+    text = embed("v", {"sentence": "</script><b>"}, b"", "a < b")
+    assert "</script><b>" not in text
+    assert 'alt="a &lt; b"' in text

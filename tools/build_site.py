@@ -1,0 +1,116 @@
+"""Build the series as a static site: `make site` writes build/site.
+
+Sphinx with MyST-NB and the Furo theme make the pages, the navigation and the search. Every chapter
+is executed once more to learn the state of its live view, which is then embedded in the page
+(`mha_utils.widgets.page`): it works with no kernel and no network.
+"""
+
+import argparse
+import base64
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from sphinx.cmd.build import main as sphinx
+
+from mha_utils.widgets.page import embed, host_script
+from tools.notebooks import FOLDER, WIDGET, chapters, merge_streams
+
+ROOT = FOLDER.parent
+STATE = "application/vnd.jupyter.widget-state+json"
+CONFIGURATION = """
+project = "Multi-head attention, step by step"
+extensions = ["myst_nb"]
+nb_execution_mode = "off"
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = project
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_js_files = [("views.js", {"defer": "defer"})]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_search_summary = False  # it would fetch pages, which a browser forbids on file://
+suppress_warnings = ["mystnb.unknown_mime_type"]
+"""
+STYLE = """
+[data-mha-view] {
+  --jp-layout-color1: var(--color-background-primary);
+  --jp-ui-font-color1: var(--color-foreground-primary);
+  --jp-border-color1: var(--color-foreground-border);
+}
+[data-mha-view] img { max-width: 100%; }
+"""
+
+
+def build(target: Path) -> Path:
+    """Write the site to `target`/site and return that folder."""
+    source = target / "source"
+    shutil.rmtree(target, ignore_errors=True)
+    (source / "static").mkdir(parents=True)
+    shutil.copytree(ROOT / "media", source / "media", ignore=shutil.ignore_patterns("src"))
+    (source / "conf.py").write_text(CONFIGURATION)
+    (source / "static" / "site.css").write_text(STYLE)
+    (source / "static" / "views.js").write_text(host_script())
+    (source / "index.md").write_text(front_page())
+    (source / "notebooks").mkdir()
+    for path in chapters():
+        notebook = nbformat.read(path, as_version=4)
+        embed_views(notebook)
+        nbformat.write(notebook, source / "notebooks" / path.name)
+        print(f"site: {path.name}", flush=True)
+    site = target / "site"
+    if sphinx(["-q", "-W", "-b", "html", "-d", str(target / "doctrees"), str(source), str(site)]):
+        raise SystemExit("Sphinx found something to complain about")
+    (site / ".nojekyll").touch()  # GitHub Pages would leave out folders like _static
+    return site
+
+
+def front_page() -> str:
+    """The README without what is about installing, and a table of contents."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    head, _, _ = readme.partition("## Start")
+    table = readme.partition("## Chapters")[2].partition("\n## ")[0]
+    contents = "\n".join(f"notebooks/{path.stem}" for path in chapters())
+    return (
+        f"{head}\n## Chapters\n{table}\n"
+        "Every chapter is a notebook. Here you read them, and the live views work; to run and "
+        "change the code, clone the series and open it in JupyterLab.\n\n"
+        f"```{{toctree}}\n:hidden:\n{contents}\n```\n"
+    )
+
+
+def embed_views(notebook) -> None:
+    """Execute the notebook and put each live view into its page as HTML."""
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=True)
+    client.execute(cwd=str(FOLDER))
+    models = notebook.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type != "code":
+            continue
+        cell.outputs = merge_streams(cell.outputs)
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if WIDGET in data:
+                state = state_of(models[data[WIDGET]["model_id"]])
+                still = base64.b64decode(data["image/png"])
+                output.data = {"text/html": embed(f"v{number}", state, still, data["text/plain"])}
+
+
+def state_of(model: dict) -> dict:
+    """The traits of a stored widget model, its bytes put back in their places."""
+    sent = {b["path"][0]: base64.b64decode(b["data"]) for b in model.get("buffers", [])}
+    return model["state"] | sent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("target", nargs="?", type=Path, default=ROOT / "build")
+    folder = build(parser.parse_args().target)
+    print(f"open {folder / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
