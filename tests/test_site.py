@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from view_host import axe_violations, needs_browser, require_answer
 
+from mha_utils import widgets
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.page import embed, save_page
 from tools.build_site import build
@@ -94,6 +95,10 @@ def test_a_view_alone_in_a_page(tmp_path, offline, name):
     assert shown.locator(".mha-finding").inner_text() == view.finding()
     require_answer(offline, shown)
     require_silence(offline)
+
+
+def test_every_view_has_an_example():
+    assert set(EXAMPLES) == set(widgets.__all__) - {"LiveView"}
 
 
 def test_a_page_needs_an_html_path(tmp_path):

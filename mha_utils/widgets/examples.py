@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mha_utils import data
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
 
 
@@ -18,5 +19,6 @@ def _explorer() -> HeadExplorer:
 
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
     "HeadExplorer": _explorer,
+    "MemoryRibbon": MemoryRibbon,
     "ShapeLetters": ShapeLetters,
 }
