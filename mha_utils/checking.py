@@ -23,6 +23,7 @@ SIZES = (
     ((2,), 5, 3, 2, 3),
     ((2, 3), 7, 7, 5, 4),
 )
+KINDS = {int: "a whole number (int)", float: "a number (float)", tuple: "a tuple"}
 TOLERANCE = 1e-4  # of the largest reference value; float32 has about 1e-7
 
 
@@ -66,10 +67,10 @@ def check_values(answer: Callable, cases: tuple, solve: Callable) -> Report:
         for case in cases:
             call = f"{_name(answer)}({', '.join(map(str, case))})"
             came, expected = _call(answer, case, call), solve(*case)
-            kind = type(expected).__name__
             if type(came) is not type(expected):
-                raise _Wrong(f"✗ {call} should be of type {kind}, got {came!r}")
-            near = abs(came - expected) <= 1e-6 * abs(expected) if kind == "float" else False
+                raise _Wrong(f"✗ {call} should be {KINDS[type(expected)]}, got {came!r}")
+            is_float = isinstance(expected, float)
+            near = abs(came - expected) <= 1e-6 * abs(expected) if is_float else False
             if came != expected and not near:
                 raise _Wrong(f"✗ {call} should be {expected}, got {came}")
     except _Wrong as wrong:
