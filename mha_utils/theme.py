@@ -1,5 +1,7 @@
 """Colours and settings shared by every picture and view."""
 
+import functools
+
 import matplotlib
 import torch
 from matplotlib import pyplot as plt
@@ -46,6 +48,17 @@ def palette(name: str = WEIGHTS, steps: int = 32) -> list[list[int]]:
     """`steps` colours of a matplotlib colour map as [red, green, blue], 0 to 255."""
     colours = matplotlib.colormaps[name].resampled(steps)(range(steps))
     return (colours[:, :3] * 255).round().astype(int).tolist()
+
+
+def weight_colour(share: float) -> str:
+    """The colour of a share between 0 and 1 as #rrggbb; what lies outside is cut off."""
+    red, green, blue = _weight_table()[round(255 * min(max(share, 0), 1))]
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+@functools.cache
+def _weight_table() -> list[list[int]]:
+    return palette(steps=256)
 
 
 def ink_on(colour: str) -> str:

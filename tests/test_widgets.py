@@ -12,11 +12,19 @@ from PIL import Image
 
 from mha_utils import attention_weights, causal_mask, widgets
 from mha_utils.widgets.base import assemble, shows_problems
+from mha_utils.widgets.examples import EXAMPLES
 
 VIEWS = {
     "HeadExplorer": toy_explorer,
+    "MaskPainter": EXAMPLES["MaskPainter"],
     "MemoryRibbon": widgets.MemoryRibbon,
     "ShapeLetters": widgets.ShapeLetters,
+}
+MOVES = {
+    "HeadExplorer": ("temperature", 3.0),
+    "MaskPainter": ("allowed", [False] * 49),
+    "MemoryRibbon": ("num_heads", 4),
+    "ShapeLetters": ("num_heads", 4),
 }
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 
@@ -50,10 +58,7 @@ def test_javascript_is_one_module_without_imports(make):
 def test_picture_follows_the_state(make):
     view = make()
     before = view.png()
-    if isinstance(view, widgets.HeadExplorer):
-        view.temperature = 3.0
-    else:
-        view.num_heads = 4
+    setattr(view, *MOVES[type(view).__name__])
     assert view.png() != before
 
 

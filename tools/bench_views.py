@@ -32,6 +32,12 @@ RIBBON = """
 from mha_utils import widgets
 widgets.MemoryRibbon(2, 6, 4, 4, steps=("transpose", "contiguous"))
 """
+PAINTER = """
+import torch
+from mha_utils import causal_mask, widgets
+q, k, v = torch.randn(3, 12, 64, generator=torch.Generator().manual_seed(0))
+widgets.MaskPainter(q, k, v, mask=causal_mask(12))
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -51,6 +57,7 @@ VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
+    "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
 }
 
 # A frame counts when the canvas was drawn to and the browser then got to its next task.
@@ -64,12 +71,17 @@ HOOK = """() => {
   }
 }"""
 # Times one key press inside the page: from the key event to the task after the drawn frame.
+# A slider moves one step; a picture that is painted on gets a space.
 PRESS = """(node) => new Promise((resolve) => {
   window.drawn = false;
   const start = performance.now();
-  const forward = Number(node.value) < Number(node.max);
-  node.value = Number(node.value) + Number(node.step || 1) * (forward ? 1 : -3);
-  node.dispatchEvent(new Event("input", { bubbles: true }));
+  if (node.matches("canvas")) {
+    node.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }));
+  } else {
+    const forward = Number(node.value) < Number(node.max);
+    node.value = Number(node.value) + Number(node.step || 1) * (forward ? 1 : -3);
+    node.dispatchEvent(new Event("input", { bubbles: true }));
+  }
   const look = () => {
     if (!window.drawn) return requestAnimationFrame(look);
     const { port1, port2 } = new MessageChannel();

@@ -146,6 +146,17 @@ export function radios(view, text, trait, names) {
   return group;
 }
 
+/** A push button; `isOn`, when given, says whether it shows as pressed for these traits. */
+export function button(view, text, action, traits = [], isOn = () => false) {
+  const node = element("button", { type: "button", class: "mha-button" }, text);
+  const update = () => node.setAttribute("aria-pressed", String(isOn()));
+  node.addEventListener("click", view.guarded(action));
+  if (!traits.length) return node;
+  view.onChange(traits, update);
+  update();
+  return node;
+}
+
 export function textField(view, text, trait) {
   const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off" });
   const update = () => {
@@ -194,6 +205,11 @@ export function weightColour(share) {
 
 export function css(colour) {
   return `rgb(${colour.join(",")})`;
+}
+
+/** The colour of a share as #rrggbb. */
+export function weightHex(share) {
+  return `#${weightColour(share).map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Text and background colours of the page the view stands in, light or dark. */
@@ -265,6 +281,73 @@ export function drawShares(context, shares, columns, x, y, size) {
   context.drawImage(scratch, x, y, size, size);
 }
 
+/**
+ * Draw a grid of cells with a word for every row and column, as wide as its panel allows.
+ * `cellAt(i, j)` gives { fill, text, ink, frame }; all but fill may be left out.
+ * Where the cells lie is kept in `canvas.place`.
+ */
+export function drawGrid(canvas, { rows, columns, cellAt, row = -1, column = -1, ink }) {
+  const pen = canvas.getContext("2d");
+  pen.font = "bold 13px sans-serif";
+  const widest = (words) => Math.ceil(Math.max(...words.map((w) => pen.measureText(w).width)));
+  const [left, top] = [widest(rows) + 8, widest(columns) + 8];
+  const room = (canvas.parentElement.clientWidth || 420) - left - 2;
+  const cell = Math.max(Math.min(Math.floor(room / columns.length), 44), 8);
+  const context = prepare(canvas, left + columns.length * cell + 2, top + rows.length * cell + 2);
+  canvas.place = { left, top, cell, rows: rows.length, columns: columns.length };
+  writeWords(context, rows, columns, { row, column, ink, left, top, cell });
+  context.font = `${cell < 34 ? 10.5 : 12}px sans-serif`;
+  context.textAlign = "center";
+  for (let i = 0; i < rows.length; i += 1) {
+    for (let j = 0; j < columns.length; j += 1) {
+      drawCell(context, cellAt(i, j), left + j * cell, top + i * cell, cell);
+    }
+  }
+  if (row < 0) return;
+  context.strokeStyle = THEME.mark;
+  context.lineWidth = 2.5;
+  context.strokeRect(left, top + row * cell, columns.length * cell, cell);
+}
+
+function writeWords(context, rows, columns, { row, column, ink, left, top, cell }) {
+  context.fillStyle = ink;
+  context.textBaseline = "middle";
+  const write = (word, strong, x, y, align) => {
+    context.font = `${strong ? "bold " : ""}13px sans-serif`;
+    context.textAlign = align;
+    context.fillText(word, x, y);
+  };
+  rows.forEach((word, i) => write(word, i === row, left - 6, top + (i + 0.5) * cell, "right"));
+  columns.forEach((word, j) => {
+    context.save();
+    context.translate(left + (j + 0.5) * cell, top - 6);
+    context.rotate(-Math.PI / 2);
+    write(word, j === column, 0, 0, "left");
+    context.restore();
+  });
+}
+
+function drawCell(context, { fill, text, ink, frame }, x, y, cell) {
+  context.fillStyle = fill;
+  context.fillRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
+  if (frame) {
+    context.strokeStyle = ink ?? inkOn(fill);
+    context.lineWidth = 2.5;
+    context.strokeRect(x + 3, y + 3, cell - 6, cell - 6);
+  }
+  if (!text || context.measureText(text).width > cell - 3) return;
+  context.fillStyle = ink ?? inkOn(fill);
+  context.fillText(text, x + cell / 2, y + cell / 2 + 0.5);
+}
+
+/** The cell of a drawn grid under the pointer as [row, column], or null. */
+export function cellUnder(canvas, event) {
+  const { left, top, cell, rows, columns } = canvas.place;
+  const place = [Math.floor((event.offsetY - top) / cell), Math.floor((event.offsetX - left) / cell)];
+  const inside = place[0] >= 0 && place[1] >= 0 && place[0] < rows && place[1] < columns;
+  return inside ? place : null;
+}
+
 let scratch = null;
 let table = null;
 
@@ -316,6 +399,27 @@ export function attentionWeights(scores, length, temperature, causal) {
     for (let at = start; at < end; at += 1) weights[at] /= total;
   }
   return weights;
+}
+
+/** Shares that sum to 1, over the places that are allowed; all zero when none is. */
+export function softmax(scores, isAllowed = () => true) {
+  const kept = scores.map((score, j) => (isAllowed(j) ? score : -Infinity));
+  const largest = Math.max(...kept);
+  if (largest === -Infinity) return scores.map(() => 0);
+  const parts = kept.map((score) => Math.exp(score - largest));
+  const total = parts.reduce((sum, part) => sum + part, 0);
+  return parts.map((part) => part / total);
+}
+
+/** The sum of products of two lists of one length. */
+export function dot(a, b) {
+  return a.reduce((sum, value, d) => sum + value * b[d], 0);
+}
+
+/** A flat list cut into rows of `width` plain numbers. */
+export function rowsOf(flat, width) {
+  return Array.from({ length: flat.length / width }, (_, i) =>
+    Array.from(flat.subarray(i * width, (i + 1) * width)));
 }
 
 /** How spread out one row of shares is, in nats: 0 = all on one, log(n) = alike. */

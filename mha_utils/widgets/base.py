@@ -22,7 +22,8 @@ def assemble(name: str) -> str:
     Both files are valid modules by themselves; joining them needs no bundler because the
     view imports from `./base.js` and from nowhere else.
     """
-    colours = {"weights": theme.palette(), "heads": theme.HEADS, "mark": theme.OKABE_ITO["orange"]}
+    marks = {"mark": theme.OKABE_ITO["orange"], "warning": theme.OKABE_ITO["vermilion"]}
+    colours = {"weights": theme.palette(), "heads": theme.HEADS} | marks
     base = re.sub(r"^export ", "", (FOLDER / "base.js").read_text("utf-8"), flags=re.MULTILINE)
     view = (FOLDER / f"{name}.js").read_text("utf-8")
     view = re.sub(r'^import \{[^}]*\} from "\./base\.js";\n', "", view)

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from mha_utils import data
+from mha_utils.attention import causal_mask
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
 
@@ -17,8 +19,16 @@ def _explorer() -> HeadExplorer:
     return HeadExplorer(list(vocabulary.words), words @ W_q, words @ W_k, **options)
 
 
+def _painter() -> MaskPainter:
+    vocabulary, words = data.toy_vocabulary(), data.split_words(data.SENTENCE)[:7]
+    x = data.toy_word_vectors(vocabulary)[vocabulary.encode(" ".join(words))]
+    q, k, v = (x @ weight for weight in data.toy_head_weights())
+    return MaskPainter(q, k, v, words, causal_mask(7))
+
+
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
     "HeadExplorer": _explorer,
+    "MaskPainter": _painter,
     "MemoryRibbon": MemoryRibbon,
     "ShapeLetters": ShapeLetters,
 }

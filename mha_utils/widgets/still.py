@@ -4,6 +4,7 @@ matplotlib would take half a second, which a reader would wait before the view a
 """
 
 import functools
+import math
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
@@ -76,6 +77,29 @@ def blocks_picture(parts: dict[str, list], finding: str):
     return image
 
 
+def grids_picture(parts: dict[str, list], rows: list, columns: list, row: int | None, finding: str):
+    """The finding, below it named grids of `Cell`s side by side, every row and column labelled."""
+    left, below = _widest(rows) + 8, _widest(columns) + 8
+    side = min(40, ((WIDTH - MARGIN) // len(parts) - left - 16) // len(columns))
+    image, draw, top = _page(finding, 26 + len(rows) * side + below + 4)
+    for n, (title, grid) in enumerate(parts.items()):
+        x, y = MARGIN + n * (left + len(columns) * side + 16) + left, top + 26
+        draw.text((x, top), title, theme.INK, _font(13))
+        _draw_block(draw, grid, x, y, side)
+        for i, label in enumerate(rows):
+            draw.text((x - 6, y + (i + 0.5) * side), label, theme.INK, _font(13), anchor="rm")
+        for j, label in enumerate(columns):
+            _write_below(image, label, (x + (j + 0.5) * side, y + len(rows) * side + 4))
+        if row is not None:
+            box = (x - 2, y + row * side - 2, x + len(columns) * side, y + (row + 1) * side)
+            draw.rectangle(box, outline=theme.OKABE_ITO["orange"], width=3)
+    return image
+
+
+def _widest(labels: list) -> int:
+    return math.ceil(max(_font(13).getlength(label) for label in labels))
+
+
 def _draw_block(draw: ImageDraw.ImageDraw, block: list, x: int, y: int, side: int) -> None:
     for i, row in enumerate(block):
         for j, cell in enumerate(row):
@@ -83,7 +107,8 @@ def _draw_block(draw: ImageDraw.ImageDraw, block: list, x: int, y: int, side: in
             box = (left, top, left + side - 2, top + side - 2)
             draw.rectangle(box, cell.colour, theme.INK if cell.marked else None, width=3)
             middle = (left + side / 2 - 1, top + side / 2 - 1)
-            draw.text(middle, cell.text, theme.ink_on(cell.colour), _font(12), anchor="mm")
+            if cell.text and _font(12).getlength(cell.text) <= side - 4:
+                draw.text(middle, cell.text, theme.ink_on(cell.colour), _font(12), anchor="mm")
 
 
 def _page(finding: str, height: int) -> tuple[Image.Image, ImageDraw.ImageDraw, int]:

@@ -1,0 +1,194 @@
+"""A mask painted cell by cell: what it does to the weights, and whether the future leaks."""
+
+import math
+
+import numpy as np
+import torch
+import traitlets
+from jaxtyping import Bool, Float
+from PIL import Image
+from torch import Tensor
+
+from mha_utils import theme
+from mha_utils.attention import attention
+from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.still import Cell, grids_picture
+
+MAX_TOKENS = 12
+FORBIDDEN = "#e4e4e4"
+
+
+class MaskPainter(LiveView):
+    """Paint who may look at whom in one head; `mask` is the painting as a tensor.
+
+    Args:
+        q: queries of one head, (T, Dh), T from 1 to 12.
+        k: keys, (T, Dh).
+        v: values, (T, Dv).
+        tokens: T words; x0, x1, ... when left out.
+        mask: the mask at first, boolean (T, T), True = may attend; None lets everyone attend.
+
+    Raises:
+        ValueError: if q, k, v are not one head of 1 to 12 tokens, hold NaN or infinity, or
+            tokens or mask do not fit T.
+    """
+
+    script = "mask_painter"
+
+    shape = traitlets.List(traitlets.Int()).tag(sync=True)
+    q = traitlets.Bytes().tag(sync=True)
+    k = traitlets.Bytes().tag(sync=True)
+    v = traitlets.Bytes().tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    allowed = traitlets.List(traitlets.Bool()).tag(sync=True)
+    row = traitlets.Int(0).tag(sync=True)
+    column = traitlets.Int(0).tag(sync=True)
+
+    def __init__(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        tokens: list[str] | None = None,
+        mask: Tensor | None = None,
+    ):
+        q, k, v = _one_head(q, k, v)
+        length = len(q)
+        tokens = [f"x{i}" for i in range(length)] if tokens is None else list(tokens)
+        if len(tokens) != length:
+            raise ValueError(f"tokens must be T = {length} words, got {len(tokens)}")
+        super().__init__(
+            shape=[length, q.shape[1], v.shape[1]],
+            q=q.numpy().tobytes(),
+            k=k.numpy().tobytes(),
+            v=v.numpy().tobytes(),
+            tokens=tokens,
+            allowed=_row_major(mask, length),
+            row=min(2, length - 1),
+        )
+
+    @traitlets.validate("allowed")
+    def _one_for_each_pair(self, proposal):
+        if len(proposal["value"]) != self.shape[0] ** 2:
+            raise ValueError(
+                f"allowed must hold T x T = {self.shape[0] ** 2} booleans, "
+                f"got {len(proposal['value'])}"
+            )
+        return proposal["value"]
+
+    @property
+    def mask(self) -> Bool[Tensor, "T T"]:
+        """The painted mask, True = may attend; set it to paint from Python."""
+        return torch.tensor(self.allowed).view(self.shape[0], self.shape[0])
+
+    @mask.setter
+    def mask(self, mask: Tensor):
+        self.allowed = _row_major(mask, self.shape[0])
+
+    def weights(self) -> Float[Tensor, "T T"]:
+        """The weights under the painted mask."""
+        return attention(*self._tensors(), self.mask)[1]
+
+    def influence(self) -> Float[Tensor, "T T"]:
+        """The leak map |d out_i / d (q, k, v of token j)|, in closed form.
+
+        Equal to `leak_map` over tokens that hold their q, k and v side by side.
+        """
+        q, k, v = self._tensors()
+        scale = q.shape[1] ** 0.5
+        out, weights = attention(q, k, v, self.mask)
+        centred = k - (weights @ k)[:, None]
+        by_query = torch.einsum("ts,sv,tsd->tvd", weights, v, centred) / scale
+        by_key = torch.linalg.norm(v - out[:, None], dim=-1) * q.norm(dim=-1, keepdim=True) / scale
+        squared = weights.square() * (v.shape[1] + by_key.square())
+        squared += torch.diag(by_query.square().sum(dim=(1, 2)))
+        return squared.sqrt()
+
+    def finding(self) -> str:
+        mask, row, length = self.mask, self._row, self.shape[0]
+        seers = int(mask.triu(1).any(dim=1).sum())
+        sees = {0: "No query sees", 1: "1 query sees"}.get(seers, f"{seers} queries see")
+        return (
+            f"{int(mask.sum())} of {length**2} pairs may attend. "
+            f"Row {row}, “{self.tokens[row]}”, {self._look(row)} {sees} the future."
+        )
+
+    def still(self) -> Image.Image:
+        parts = {"weights under the mask": self._mask_cells(), "leak map": self._leak_cells()}
+        return grids_picture(parts, self.tokens, self.tokens, self._row, self.finding())
+
+    @property
+    def _row(self) -> int:
+        return max(min(self.row, self.shape[0] - 1), 0)
+
+    def _tensors(self) -> list[Tensor]:
+        """q, k and v in double precision, as the browser computes."""
+        length = self.shape[0]
+        return [
+            torch.tensor(np.frombuffer(sent, np.float32)).double().view(length, -1)
+            for sent in (self.q, self.k, self.v)
+        ]
+
+    def _look(self, row: int) -> str:
+        keys, shares = int(self.mask[row].sum()), self.weights()[row].numpy()
+        if keys == 0:
+            return "may attend to nothing: its weights and its output are zeros."
+        best = int(shares.argmax())
+        most = f"key {best}, “{self.tokens[best]}” ({shares[best]:.2f})."
+        return (
+            f"looks at 1 key only: {most}" if keys == 1 else f"looks at {keys} keys, most at {most}"
+        )
+
+    def _mask_cells(self) -> list[list[Cell]]:
+        return [
+            [
+                Cell(theme.weight_colour(weight), f"{weight:.2f}") if may else Cell(FORBIDDEN, "×")
+                for may, weight in zip(mask, weights)
+            ]
+            for mask, weights in zip(self.mask.tolist(), self.weights().tolist())
+        ]
+
+    def _leak_cells(self) -> list[list[Cell]]:
+        sizes = self.influence()
+        most = sizes.max().item() or 1.0
+        return [
+            [_leak_cell(size, size / most, later=j > i) for j, size in enumerate(row)]
+            for i, row in enumerate(sizes.tolist())
+        ]
+
+
+def _leak_cell(size: float, share: float, later: bool) -> Cell:
+    if size == 0:
+        return Cell(theme.PAPER)
+    colour = theme.OKABE_ITO["vermilion"] if later else theme.weight_colour(share)
+    return Cell(colour, f"{size:.2f}" if size < 9.995 else f"{size:.0f}")
+
+
+def _one_head(q, k, v) -> tuple[Tensor, Tensor, Tensor]:
+    q, k, v = (torch.as_tensor(x).detach().float().cpu().contiguous() for x in (q, k, v))
+    if q.ndim != 2 or not 1 <= len(q) <= MAX_TOKENS or not q.shape[1]:
+        raise ValueError(
+            f"q must be one head (T, Dh) with T from 1 to {MAX_TOKENS}, got {tuple(q.shape)}"
+        )
+    if k.shape != q.shape:
+        raise ValueError(f"k must be (T, Dh) = {tuple(q.shape)} as q, got {tuple(k.shape)}")
+    if v.ndim != 2 or len(v) != len(q) or not v.shape[1]:
+        raise ValueError(f"v must be (T, Dv) with T = {len(q)}, got {tuple(v.shape)}")
+    for name, x in {"q": q, "k": k, "v": v}.items():
+        bad = [number for number in x.flatten().tolist() if not math.isfinite(number)]
+        if bad:
+            raise ValueError(f"{name} must hold finite numbers, got {bad[0]}")
+    return q, k, v
+
+
+def _row_major(mask: Tensor | None, length: int) -> list[bool]:
+    if mask is None:
+        return [True] * length**2
+    mask = torch.as_tensor(mask)
+    if mask.dtype != torch.bool or mask.shape != (length, length):
+        kind = str(mask.dtype).removeprefix("torch.")
+        raise ValueError(
+            f"mask must be boolean (T, T) = ({length}, {length}), True = may attend, "
+            f"got {kind} {tuple(mask.shape)}"
+        )
+    return mask.flatten().tolist()
