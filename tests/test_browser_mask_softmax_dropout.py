@@ -20,7 +20,7 @@ from tools.lab_browser import browser
 
 pytestmark = needs_browser
 
-VIEWS = ["MaskPainter"]
+VIEWS = ["DropoutDraws", "MaskPainter"]
 EACH = pytest.mark.parametrize("make", [EXAMPLES[name] for name in VIEWS], ids=VIEWS)
 toy_painter = EXAMPLES["MaskPainter"]
 
@@ -281,3 +281,27 @@ def test_leak_map_is_red_exactly_where_a_later_token_reaches(page):
     page.evaluate("() => model.set('allowed', model.get('allowed').map(() => true))")
     finding(page)
     assert leak.evaluate(count) > 15 * one
+
+
+# ---- the dropout draws -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dropout_computes_and_says_what_python_does(page, seed):
+    g = torch.Generator().manual_seed(seed)
+    rows, columns = (int(n) for n in torch.randint(1, 13, (2,), generator=g))
+    weights = torch.randn(rows, columns, generator=g).softmax(dim=-1)
+    view = widgets.DropoutDraws(weights, num_draws=30, seed=seed)
+    host(page, view, "\nexport { compute, read };")
+    for draw, p, training in ((1, 0.4, True), (17, 0.05, True), (30, 0.9, True), (3, 0.5, False)):
+        set_traits(page, view, draw=draw, p=p, training=training)
+        present, average = page.evaluate(
+            """() => {
+              const { compute, read } = window.module;
+              const { present, average } = compute(window.model, read(window.model));
+              return [present, average];
+            }"""
+        )
+        np.testing.assert_allclose(present, view.dropped()[-1], atol=1e-5)
+        np.testing.assert_allclose(average, view.dropped().mean(axis=0), atol=1e-5)
+        assert finding(page) == view.finding()

@@ -15,12 +15,14 @@ from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
 
 VIEWS = {
+    "DropoutDraws": EXAMPLES["DropoutDraws"],
     "HeadExplorer": toy_explorer,
     "MaskPainter": EXAMPLES["MaskPainter"],
     "MemoryRibbon": widgets.MemoryRibbon,
     "ShapeLetters": widgets.ShapeLetters,
 }
 MOVES = {
+    "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),
     "MaskPainter": ("allowed", [False] * 49),
     "MemoryRibbon": ("num_heads", 4),

@@ -1,9 +1,17 @@
 """The live views. Only this folder knows anywidget."""
 
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
 
-__all__ = ["HeadExplorer", "LiveView", "MaskPainter", "MemoryRibbon", "ShapeLetters"]
+__all__ = [
+    "DropoutDraws",
+    "HeadExplorer",
+    "LiveView",
+    "MaskPainter",
+    "MemoryRibbon",
+    "ShapeLetters",
+]

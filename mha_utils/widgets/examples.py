@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mha_utils import data
 from mha_utils.attention import causal_mask
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
@@ -26,7 +27,13 @@ def _painter() -> MaskPainter:
     return MaskPainter(q, k, v, words, causal_mask(7))
 
 
+def _dropout() -> DropoutDraws:
+    painter = _painter()
+    return DropoutDraws(painter.weights(), painter.tokens)
+
+
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
+    "DropoutDraws": _dropout,
     "HeadExplorer": _explorer,
     "MaskPainter": _painter,
     "MemoryRibbon": MemoryRibbon,
