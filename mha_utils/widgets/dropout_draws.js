@@ -18,8 +18,7 @@ function buildDropoutDraws(view) {
       checkbox(view, "training", "training")),
     finding,
     element("div", { class: "mha-thirds" },
-      panel("After this draw", grids[0], "Kept weights grow by 1 / (1 − p) and may pass 1. "
-        + "Last column: sum of the row."),
+      panel("After this draw", grids[0], "Kept: times 1 / (1 − p). Right: row sums."),
       panel("Before dropout", grids[1], "Every row sums to 1."),
       panel("Average so far", grids[2], "Approaches the weights before dropout.")));
 
