@@ -20,7 +20,7 @@ from tools.lab_browser import browser
 
 pytestmark = needs_browser
 
-VIEWS = ["DropoutDraws", "MaskPainter"]
+VIEWS = ["DropoutDraws", "MaskPainter", "SoftmaxScale"]
 EACH = pytest.mark.parametrize("make", [EXAMPLES[name] for name in VIEWS], ids=VIEWS)
 toy_painter = EXAMPLES["MaskPainter"]
 
@@ -305,3 +305,73 @@ def test_dropout_computes_and_says_what_python_does(page, seed):
         np.testing.assert_allclose(present, view.dropped()[-1], atol=1e-5)
         np.testing.assert_allclose(average, view.dropped().mean(axis=0), atol=1e-5)
         assert finding(page) == view.finding()
+
+
+# ---- the softmax scale -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scale_computes_what_torch_computes(page, seed):
+    rng = np.random.default_rng(seed)
+    view = widgets.SoftmaxScale(int(2 ** rng.integers(10)), int(rng.integers(2, 17)), seed)
+    view.temperature, view.query = float(rng.integers(1, 49)) / 2, int(rng.integers(16))
+    host(page, view, "\nexport { compute, read };")
+    found = page.evaluate("() => window.module.compute(model, window.module.read(model))")
+    q, k = vectors(view.q), vectors(view.k)
+    divisors = (lambda _: view.temperature, lambda width: width**0.5)
+    for side, divisor in zip(found["sides"], divisors):
+        scores = [q[:, :w] @ k[:, :w].T / divisor(w) for w in 2 ** np.arange(10)]
+        now = scores[int(np.log2(view.head_dim))][view.query]
+        np.testing.assert_allclose(side["scores"], now, atol=1e-5)
+        np.testing.assert_allclose(side["weights"], now.softmax(dim=0), atol=1e-5)
+        assert side["spread"] == pytest.approx(now.std().item(), abs=1e-5)
+        assert side["slope"] == pytest.approx(largest_slope(now), abs=1e-5)
+        means = [np.mean([largest_slope(row) for row in at_width]) for at_width in scores]
+        np.testing.assert_allclose(side["slopes"], means, atol=1e-5)
+
+
+def vectors(sent: bytes) -> torch.Tensor:
+    return torch.tensor(np.frombuffer(sent, np.float32)).double().view(-1, 512)
+
+
+def largest_slope(scores: torch.Tensor) -> float:
+    """By autograd, over all pairs of a weight and a score."""
+    slopes = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=0), scores)
+    return slopes.abs().max().item()
+
+
+def test_scale_says_in_javascript_what_python_says(page):
+    rng = np.random.default_rng(0)
+    for num_keys in (2, 8, 16):
+        view = widgets.SoftmaxScale(num_keys=num_keys, seed=num_keys)
+        host(page, view)
+        for _ in range(20):
+            traits = {"head_dim": int(2 ** rng.integers(10)), "query": int(rng.integers(16))}
+            traits["temperature"] = float(rng.choice([1.0, 0.5, rng.integers(1, 49) / 2]))
+            set_traits(page, view, **traits)
+            assert finding(page) == view.finding(), traits
+
+
+def test_sliders_of_the_scale_walk_over_powers_of_two(page):
+    host(page, widgets.SoftmaxScale())
+    width, temperature, query = page.locator("input[type=range]").all()
+    width.press("End")
+    assert finding(page).startswith("Query 0, Dh = 512, not divided")
+    width.press("ArrowLeft")
+    temperature.press("ArrowRight")
+    query.press("ArrowRight")
+    text = finding(page)
+    assert text.startswith("Query 1, Dh = 256, divided by temperature 1.5")
+    assert width.get_attribute("aria-valuetext") == "256"
+    captions = page.locator(".mha-caption").all_inner_texts()
+    assert captions[:2] == ["q · k / 1.5", "q · k / √256"]
+
+
+def test_temperature_of_root_dh_makes_both_sides_alike(page):
+    view = widgets.SoftmaxScale(head_dim=16)
+    host(page, view)
+    left, right = page.locator("canvas[role=img]").all()[:2]
+    assert pixels(left) != pixels(right)
+    page.evaluate("() => window.model.set('temperature', 4)")
+    finding(page)
+    assert pixels(left) == pixels(right)

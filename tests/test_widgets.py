@@ -20,6 +20,7 @@ VIEWS = {
     "MaskPainter": EXAMPLES["MaskPainter"],
     "MemoryRibbon": widgets.MemoryRibbon,
     "ShapeLetters": widgets.ShapeLetters,
+    "SoftmaxScale": widgets.SoftmaxScale,
 }
 MOVES = {
     "DropoutDraws": ("p", 0.7),
@@ -27,6 +28,7 @@ MOVES = {
     "MaskPainter": ("allowed", [False] * 49),
     "MemoryRibbon": ("num_heads", 4),
     "ShapeLetters": ("num_heads", 4),
+    "SoftmaxScale": ("head_dim", 4),
 }
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 

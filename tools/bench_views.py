@@ -38,6 +38,10 @@ from mha_utils import causal_mask, widgets
 q, k, v = torch.randn(3, 12, 64, generator=torch.Generator().manual_seed(0))
 widgets.MaskPainter(q, k, v, mask=causal_mask(12))
 """
+SCALE = """
+from mha_utils import widgets
+widgets.SoftmaxScale(num_keys=16)
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -57,6 +61,7 @@ VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
+    "SoftmaxScale, 16 keys": (SCALE, ".mha-view input[type=range] >> nth=1"),
     "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
 }
 

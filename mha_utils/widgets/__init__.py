@@ -6,6 +6,7 @@ from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
+from mha_utils.widgets.softmax_scale import SoftmaxScale
 
 __all__ = [
     "DropoutDraws",
@@ -14,4 +15,5 @@ __all__ = [
     "MaskPainter",
     "MemoryRibbon",
     "ShapeLetters",
+    "SoftmaxScale",
 ]

@@ -10,6 +10,7 @@ from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.shape_letters import ShapeLetters
+from mha_utils.widgets.softmax_scale import SoftmaxScale
 
 
 def _explorer() -> HeadExplorer:
@@ -38,4 +39,5 @@ EXAMPLES: dict[str, Callable[[], LiveView]] = {
     "MaskPainter": _painter,
     "MemoryRibbon": MemoryRibbon,
     "ShapeLetters": ShapeLetters,
+    "SoftmaxScale": SoftmaxScale,
 }

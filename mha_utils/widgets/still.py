@@ -96,6 +96,24 @@ def grids_picture(parts: dict[str, list], rows: list, columns: list, row: int | 
     return image
 
 
+def bars_picture(shares: dict[str, list], below: dict[str, list], finding: str):
+    """The finding, below it named bar charts of shares side by side, a text under each bar."""
+    tall, gap = 150, 30
+    image, draw, top = _page(finding, tall + 66)
+    width = (WIDTH - 2 * MARGIN - gap * (len(shares) - 1)) // len(shares)
+    for n, (title, bars) in enumerate(shares.items()):
+        left, floor, step = MARGIN + n * (width + gap), top + tall + 38, width / len(bars)
+        draw.text((left, top), title, theme.INK, _font(13))
+        for j, (share, text) in enumerate(zip(bars, below[title])):
+            x = left + (j + 0.5) * step
+            box = (x - 0.4 * step, floor - share * tall, x + 0.4 * step, floor)
+            draw.rectangle(box, theme.weight_colour(share), theme.MUTED)
+            size = 12 if step >= 36 else 9
+            draw.text((x, box[1] - 3), f"{share:.2f}", theme.INK, _font(size), anchor="mb")
+            draw.text((x, floor + 5), text, theme.INK, _font(size), anchor="mt")
+    return image
+
+
 def _widest(labels: list) -> int:
     return math.ceil(max(_font(13).getlength(label) for label in labels))
 
