@@ -19,6 +19,9 @@ CAUSAL_MASK = Task(
     solve=_causal,
     mistakes={
         "True where a query may NOT look": lambda t, s: ~_causal(t, s),
+        "triu(diagonal=1): True where a query may NOT look, and aligned top left": lambda t, s: (
+            np.triu(np.ones((t, s), bool), 1)
+        ),
         "strictly earlier keys only: a token cannot see itself": lambda t, s: _causal(t, s, -1),
         "one key too many: every query sees its successor": lambda t, s: _causal(t, s, 1),
         "aligned top left: with more keys than queries the last key is hidden": lambda t, s: np.tri(
