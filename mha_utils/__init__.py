@@ -11,15 +11,19 @@ from mha_utils.attention import (
     split_heads,
 )
 from mha_utils.contracts import checked
+from mha_utils.fused import FusedMultiHeadAttention
 from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
 from mha_utils.porting import from_torch, to_torch
 from mha_utils.probes import leak_map
 from mha_utils.theme import setup_chapter
+from mha_utils.ways import attend
 
 __all__ = [
+    "FusedMultiHeadAttention",
     "MultiHeadAttention",
     "SelfAttentionHead",
     "StackedHeads",
+    "attend",
     "attention",
     "attention_scores",
     "attention_weights",

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import math
 import typing
 
 import torch
@@ -16,7 +15,8 @@ def checked(function):
     A letter means the same size in every argument, and no named size may be 0.
     All tensors must sit on one device; all floating ones must share one dtype
     (unless autocast is on, which converts them).
-    Nothing is checked while `torch.compile` or `torch.export` traces.
+    Nothing is checked while `torch.compile` or `torch.export` traces, and kinds of arguments
+    (shapes, dtypes, devices) that have passed once pass again without a look.
 
     Raises:
         ValueError: if an argument does not fit; the text lists every tensor
@@ -29,11 +29,16 @@ def checked(function):
         if (annotation := _array_annotation(parameter.annotation)) is not None
     }
 
+    passed = set()
+
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         if not torch.compiler.is_compiling():
-            given = signature.bind(*args, **kwargs).arguments
-            _require_fit(function.__name__, expected, given)
+            kinds = (*map(_kind, args), *kwargs, *map(_kind, kwargs.values()))
+            if kinds not in passed:
+                given = signature.bind(*args, **kwargs).arguments
+                _require_fit(function.__name__, expected, given)
+                _remember(passed, kinds)
         return function(*args, **kwargs)
 
     return wrapper
@@ -60,7 +65,7 @@ def require_probability(**probabilities: float) -> None:
     """Raise ValueError unless every value is a number in [0, 1]; NaN is none."""
     for name, p in probabilities.items():
         is_number = isinstance(p, int | float) and not isinstance(p, bool)
-        if not is_number or math.isnan(p) or not 0 <= p <= 1:
+        if not is_number or not 0 <= p <= 1:  # NaN is not
             raise ValueError(f"{name} must be a probability between 0 and 1, got {p!r}")
 
 
@@ -110,9 +115,30 @@ def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> 
         )
 
 
+def require_enough_keys(is_causal: bool, query_len: int, key_len: int) -> None:
+    """Raise ValueError if causal attention has fewer keys than queries."""
+    if is_causal and key_len < query_len:
+        raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
+
+
 def _array_annotation(annotation):
     options = typing.get_args(annotation) or (annotation,)
     return next((o for o in options if inspect.isclass(o) and issubclass(o, AbstractArray)), None)
+
+
+def _kind(argument):
+    """All that the check of an argument depends on."""
+    if isinstance(argument, Tensor):
+        return argument.shape, argument.dtype, argument.device
+    return type(argument)
+
+
+def _remember(passed: set, kinds: tuple) -> None:
+    if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
+        return  # mixed dtypes pass now and not later
+    if len(passed) >= 1000:
+        passed.clear()
+    passed.add(kinds)
 
 
 def _require_fit(caller: str, expected: dict, given: dict) -> None:
@@ -144,8 +170,8 @@ def _mixed(value: Tensor, first: Tensor) -> str:
     if value.device != first.device:
         return f"it is on device {value.device}, the first argument on {first.device}"
     both_float = value.is_floating_point() and first.is_floating_point()
-    converted = torch.is_autocast_enabled(value.device.type)
-    if both_float and value.dtype != first.dtype and not converted:
+    mixed = both_float and value.dtype != first.dtype
+    if mixed and not torch.is_autocast_enabled(value.device.type):  # it would convert them
         return f"its dtype is {_dtype(value)}, that of the first argument {_dtype(first)}"
     return ""
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from mha_utils import masks, reference_heads
 from mha_utils.attention import attention, causal_mask, padding_mask
+from mha_utils.fused import FusedMultiHeadAttention
 from mha_utils.modules import MultiHeadAttention
 
 NAMES = ("q", "k", "v", "out")
@@ -65,11 +66,22 @@ def by_torch_module(parameters, x, context, num_heads, mask):
     return torch.func.functional_call(module, named, (x, context, context), inputs)[0]
 
 
+def by_fused_module(parameters, x, context, num_heads, mask):
+    """Chapter 11: W_q, W_k and W_v on top of each other, then the fastest way to attend."""
+    module = FusedMultiHeadAttention(x.shape[-1], num_heads, bias="q.bias" in parameters)
+    named = {}
+    for kind in ("weight", "bias") if "q.bias" in parameters else ("weight",):
+        named[f"qkv_proj.{kind}"] = torch.cat([parameters[f"{name}.{kind}"] for name in "qkv"])
+        named[f"out_proj.{kind}"] = parameters[f"out.{kind}"]
+    return torch.func.functional_call(module, named, (x, context), {"mask": mask})
+
+
 RUNGS = {
     "stacked heads": by_stacked_heads,
     "MultiHeadAttention": by_module,
     "F.scaled_dot_product_attention": by_sdpa,
     "nn.MultiheadAttention": by_torch_module,
+    "FusedMultiHeadAttention": by_fused_module,
 }
 
 
