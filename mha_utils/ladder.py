@@ -98,13 +98,13 @@ class Case:
 
 
 def cases(batch_sizes=(1, 3), lengths=(1, 5, 17), embed_dim=4) -> Iterator[Case]:
-    """All combinations of sizes, S = T and S = T + 2, H in {1, D}, masks and bias."""
+    """All combinations of sizes, S = T and S = T + 2, H in {1, 2, D}, masks and bias."""
     generator = torch.Generator().manual_seed(0)
 
     def draw(*shape):
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
-    choices = (batch_sizes, lengths, (0, 2), (1, embed_dim), ("none", "causal", "both"), (0, 1))
+    choices = (batch_sizes, lengths, (0, 2), (1, 2, embed_dim), ("none", "causal", "both"), (0, 1))
     for batch_size, length, more, num_heads, kind, bias in itertools.product(*choices):
         key_len = length + more
         causal = causal_mask(length, key_len)
