@@ -196,10 +196,15 @@ export function prepare(canvas, width, height) {
 
 /** The colour of a share between 0 and 1, as [red, green, blue]. */
 export function weightColour(share) {
-  const steps = THEME.weights.length - 1;
+  return paletteColour(THEME.weights, share);
+}
+
+/** The colour at a share between 0 and 1 of a list of colours, as [red, green, blue]. */
+export function paletteColour(palette, share) {
+  const steps = palette.length - 1;
   const place = Math.min(Math.max(share, 0), 1) * steps;
   const low = Math.min(Math.floor(place), steps - 1);
-  const [a, b] = [THEME.weights[low], THEME.weights[low + 1]];
+  const [a, b] = [palette[low], palette[low + 1]];
   return a.map((value, i) => Math.round(value + (b[i] - value) * (place - low)));
 }
 

@@ -24,6 +24,7 @@ def assemble(name: str) -> str:
     """
     marks = {"mark": theme.OKABE_ITO["orange"], "warning": theme.OKABE_ITO["vermilion"]}
     colours = {"weights": theme.palette(), "heads": theme.HEADS} | marks
+    colours["signed"] = theme.palette(theme.SIGNED)
     base = re.sub(r"^export ", "", (FOLDER / "base.js").read_text("utf-8"), flags=re.MULTILINE)
     view = (FOLDER / f"{name}.js").read_text("utf-8")
     view = re.sub(r'^import \{[^}]*\} from "\./base\.js";\n', "", view)
