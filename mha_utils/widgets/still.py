@@ -17,6 +17,7 @@ from mha_utils import theme
 
 WIDTH, MARGIN, LINE = 820, 12, 20
 MAP = 330
+BOX, BOX_PITCH = (128, 92), (167, 104)
 
 
 def map_picture(weights: np.ndarray, labels: list[str] | None, row: int, finding: str):
@@ -127,6 +128,60 @@ def _draw_block(draw: ImageDraw.ImageDraw, block: list, x: int, y: int, side: in
             middle = (left + side / 2 - 1, top + side / 2 - 1)
             if cell.text and _font(12).getlength(cell.text) <= side - 4:
                 draw.text(middle, cell.text, theme.ink_on(cell.colour), _font(12), anchor="mm")
+
+
+class Box(NamedTuple):
+    """One tensor of a larger picture: what it is, where it stands, what it looks like."""
+
+    name: str
+    formula: str
+    shape: str
+    place: tuple[int, int]
+    pixels: np.ndarray
+
+
+def boxes_picture(boxes: dict[str, Box], arrows, chosen: str, finding: str):
+    """The finding, below it boxes in columns and rows, with arrows from box to box."""
+    image, draw, top = _page(finding, 4 * BOX_PITCH[1] + MARGIN)
+    corners = {
+        name: (MARGIN + box.place[0] * BOX_PITCH[0], top + box.place[1] * BOX_PITCH[1])
+        for name, box in boxes.items()
+    }
+    for start, end in arrows:
+        _draw_arrow(draw, corners[start], corners[end])
+    for name, box in boxes.items():
+        _draw_box(image, draw, box, corners[name], name == chosen)
+    return image
+
+
+def _draw_box(image: Image.Image, draw: ImageDraw.ImageDraw, box: Box, corner, chosen) -> None:
+    x, y = corner
+    outline, width = (theme.QUERY, 3) if chosen else (theme.MUTED, 1)
+    frame = (x, y, x + BOX[0], y + BOX[1])
+    draw.rounded_rectangle(frame, 6, theme.PAPER, outline, width)
+    draw.text((x + BOX[0] / 2, y + 12), box.name, theme.INK, _font(13), anchor="mm")
+    draw.text((x + BOX[0] / 2, y + 27), box.formula, theme.MUTED, _font(10), anchor="mm")
+    draw.text((x + BOX[0] / 2, y + BOX[1] - 11), box.shape, theme.INK, _font(12), anchor="mm")
+    rows, columns = box.pixels.shape[:2]
+    cell = min(100 / columns, 38 / rows, 12)
+    size = (max(round(columns * cell), 1), max(round(rows * cell), 1))
+    small = Image.fromarray(box.pixels).resize(size, Image.Resampling.NEAREST)
+    image.paste(small, (round(x + (BOX[0] - size[0]) / 2), round(y + 55 - size[1] / 2)))
+
+
+def _draw_arrow(draw: ImageDraw.ImageDraw, start, end) -> None:
+    """Sideways between columns, downwards within one; the boxes are drawn over its ends."""
+    (x0, y0), (x1, y1) = ((x + BOX[0] / 2, y + BOX[1] / 2) for x, y in (start, end))
+    if x0 == x1:
+        path, tip = [(x0, y0), (x1, y1 - BOX[1] / 2)], ((-4, -7), (4, -7))
+    else:
+        side = 1 if x1 > x0 else -1
+        edge, middle = x1 - side * BOX[0] / 2, x1 - side * BOX_PITCH[0] / 2
+        path = [(x0, y0), (middle, y0), (middle, y1), (edge, y1)]
+        tip = ((-7 * side, -4), (-7 * side, 4))
+    draw.line(path, theme.MUTED, 2)
+    (x, y) = path[-1]
+    draw.polygon([(x, y), *((x + dx, y + dy) for dx, dy in tip)], theme.MUTED)
 
 
 def _page(finding: str, height: int) -> tuple[Image.Image, ImageDraw.ImageDraw, int]:
