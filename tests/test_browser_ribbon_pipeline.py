@@ -9,6 +9,7 @@ from view_host import axe_violations, finding, host, pixels, set_traits, wear_th
 
 from mha_utils import widgets
 from mha_utils.widgets.memory_ribbon import LARGEST, STEPS, lay_out
+from mha_utils.widgets.pipeline import ARROWS, BATCH, DIMS, LENGTH, TENSORS
 from tools.lab_browser import browser, chromium
 
 REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
@@ -21,7 +22,7 @@ def all_steps(*sizes, step="x") -> widgets.MemoryRibbon:
     return widgets.MemoryRibbon(*sizes, steps=list(STEPS), step=step)
 
 
-VIEWS = {"MemoryRibbon": all_steps}
+VIEWS = {"MemoryRibbon": all_steps, "Pipeline": widgets.Pipeline}
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 
 
@@ -66,7 +67,7 @@ def test_keys_stay_in_the_view(page, make):
     page.evaluate(
         "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
     )
-    for control in page.locator("canvas[role=img], input").all():
+    for control in page.locator("canvas[role=img], input, button").all():
         if control.is_enabled() and control.is_visible():
             control.press("m")
             control.press("ArrowRight")
@@ -92,7 +93,7 @@ def test_nothing_is_wider_than_the_view(page, make, width):
     inside = page.evaluate(
         """() => {
           const view = document.querySelector(".mha-view").getBoundingClientRect();
-          return [...document.querySelectorAll(".mha-view *")].every((node) =>
+          return [...document.querySelectorAll(".mha-view *:not(.mha-scroll *)")].every((node) =>
             node.getBoundingClientRect().right <= view.right + 0.5);
         }"""
     )
@@ -229,3 +230,153 @@ def test_nothing_travels_for_readers_who_want_no_motion(page):
     page.wait_for_timeout(600)
     assert pixels(page.locator("canvas[role=img]").first) == at_once
     page.emulate_media(reduced_motion="no-preference")
+
+
+# ---- the pipeline ----------------------------------------------------------------------
+
+FORWARD = "\nexport { ARROWS, TENSORS, forward, readBytes, shapeOf, sizesOf };"
+
+
+def random_state(rng) -> dict:
+    embed_dim = int(rng.choice(DIMS))
+    heads = [h for h in range(1, embed_dim + 1) if embed_dim % h == 0]
+    return {
+        "embed_dim": embed_dim,
+        "num_heads": int(rng.choice(heads)),
+        "batch_size": int(rng.integers(1, BATCH + 1)),
+        "seq_len": int(rng.integers(1, LENGTH + 1)),
+        "causal": bool(rng.integers(2)),
+        "dropout": float(rng.integers(0, 19)) / 20,
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pipeline_computes_what_torch_computes(page, seed):
+    rng = np.random.default_rng(seed)
+    state = random_state(rng)
+    view = widgets.Pipeline(**state, seed=seed)
+    host(page, view, FORWARD)
+    found = page.evaluate(
+        """([causal, p]) => {
+          const { forward, readBytes, shapeOf, sizesOf } = window.module;
+          const sizes = sizesOf(window.model);
+          const tensors = forward(readBytes(window.model), sizes, causal, p);
+          return Object.entries(tensors).map(([name, numbers]) =>
+            [name, shapeOf(name, sizes), Array.from(numbers, String)]);
+        }""",
+        [state["causal"], state["dropout"]],
+    )
+    expected = view.tensors()
+    assert [name for name, *_ in found] == list(expected)
+    for name, shape, numbers in found:
+        assert tuple(shape) == expected[name].shape
+        computed = np.array([float(n.replace("Infinity", "inf")) for n in numbers]).reshape(shape)
+        np.testing.assert_allclose(computed, expected[name], atol=1e-5, rtol=1e-5, err_msg=name)
+
+
+def test_pipeline_says_in_javascript_what_python_says(page):
+    rng = np.random.default_rng(1)
+    view = widgets.Pipeline()
+    host(page, view)
+    for name in [*TENSORS, *TENSORS, *TENSORS]:
+        with view.hold_trait_notifications():
+            set_traits(page, view, num_heads=1)
+            set_traits(page, view, **random_state(rng), tensor=name)
+        assert finding(page) == view.finding()
+
+
+def test_pipeline_has_the_boxes_and_arrows_of_python(page):
+    host(page, widgets.Pipeline(), FORWARD)
+    found, arrows = page.evaluate("() => [window.module.TENSORS, window.module.ARROWS]")
+    assert {n: (a, b, (x, y)) for n, (a, b, x, y) in found.items()} == TENSORS
+    assert [tuple(arrow) for arrow in arrows] == list(ARROWS)
+
+
+def test_boxes_are_a_radio_group_and_show_live_shapes(page):
+    view = widgets.Pipeline(tensor="x")
+    host(page, view)
+    set_traits(page, view, batch_size=3, seq_len=9, num_heads=6)
+    finding(page)
+    boxes = page.locator(".mha-chain [role=radio]")
+    for box, name in zip(boxes.all(), TENSORS, strict=True):
+        assert box.inner_text() == f"{name} {TENSORS[name][1]} {view.shape(name)}"
+    assert page.locator(".mha-chain [tabindex='0']").count() == 1
+    boxes.first.focus()
+    for name in [*list(TENSORS)[1:], "x"]:
+        page.keyboard.press("ArrowRight")
+        assert finding(page).startswith(f"{name} is (")
+        assert page.evaluate("() => document.activeElement.ariaChecked") == "true"
+        assert page.evaluate("() => document.activeElement.innerText").startswith(name)
+    boxes.nth(7).click()
+    assert finding(page).startswith("scores is (B, H, T, T) = (3, 6, 9, 9)")
+
+
+def test_heads_always_divide_and_the_head_slider_follows(page):
+    host(page, widgets.Pipeline(2, 4, 24, 24))
+    page.evaluate("() => window.model.set('head', 23)")
+    page.evaluate("() => window.model.set('embed_dim', 16)")
+    assert "scores is (B, H, T, T) = (2, 16, 4, 4)" in finding(page)
+    assert page.get_by_label("head", exact=True).get_attribute("max") == "15"
+    assert "scores[0, 15, 0, 0]" in page.locator(".mha-hint").inner_text()
+    assert page.locator(".mha-problem").is_hidden()
+
+
+def test_pipeline_reads_out_the_chosen_number(page):
+    view = widgets.Pipeline(2, 4, 12, 3, causal=True, tensor="scores")
+    host(page, view)
+    wear_theme(page, view, "light")
+    set_traits(page, view, sequence=1, head=2)
+    finding(page)
+    numbers = page.locator("canvas[role=img]")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        numbers.press(key)
+    finding(page)
+    value = view.tensors()["scores"][1, 2, 2, 1].item()
+    text = f"{value:.4f}".replace("-", "−")
+    said = page.locator(".mha-hint").inner_text()
+    assert said.startswith(f"scores[1, 2, 2, 1] = {text}: query 2, key 1.")
+    box = numbers.bounding_box()
+    page.mouse.move(box["x"] + 30 + 3.5 * 46, box["y"] + 44 + 15)
+    set_traits(page, view, tensor="masked")
+    finding(page)
+    said = page.locator(".mha-hint").inner_text()
+    assert said.startswith("masked[1, 2, 0, 3] = −∞: query 0, key 3.")
+    set_traits(page, view, tensor="q")
+    finding(page)
+    value = view.tensors()["q"][1, 0, 3].item()
+    assert f"q[1, 0, 3] = {value:.4f}".replace("-", "−") in page.locator(".mha-hint").inner_text()
+    assert page.get_by_label("head", exact=True).is_disabled()
+
+
+# The pixels that the picture behind the boxes has inside of each box.
+SMALL_PICTURES = """() => {
+  const canvas = document.querySelector(".mha-chain > canvas");
+  const frame = canvas.getBoundingClientRect();
+  return [...document.querySelectorAll(".mha-chain [role=radio]")].map((box) => {
+    const { left, top, width, height } = box.getBoundingClientRect();
+    const [x, y] = [left - frame.left + 3, top - frame.top + 3];
+    const image = canvas.getContext("2d").getImageData(x, y, width - 6, height - 6);
+    return Array.from(new Uint32Array(image.data.buffer)).filter(Boolean).join();
+  });
+}"""
+
+
+def test_every_tensor_has_a_picture_of_its_own(page):
+    view = widgets.Pipeline(2, 4, 12, 3, causal=True, dropout=0.5)
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+    small = page.evaluate(SMALL_PICTURES)
+    assert len(set(small)) == len(TENSORS)
+    for name, picture in zip(TENSORS, small):
+        assert len(set(picture.split(","))) > 4, name
+    set_traits(page, view, head=1)
+    finding(page)
+    changed = [a != b for a, b in zip(small, page.evaluate(SMALL_PICTURES))]
+    assert changed == [len(view.shape(name)) == 4 for name in TENSORS]
+    large = set()
+    for box in page.locator("[role=radio]").all():
+        box.click()
+        finding(page)
+        large.add(pixels(page.locator("canvas[role=img]")))
+    assert len(large) == len(TENSORS)

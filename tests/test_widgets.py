@@ -19,6 +19,7 @@ VIEWS = {
     "HeadExplorer": toy_explorer,
     "MaskPainter": EXAMPLES["MaskPainter"],
     "MemoryRibbon": widgets.MemoryRibbon,
+    "Pipeline": widgets.Pipeline,
     "ShapeLetters": widgets.ShapeLetters,
     "SoftmaxScale": widgets.SoftmaxScale,
 }

@@ -42,6 +42,10 @@ SCALE = """
 from mha_utils import widgets
 widgets.SoftmaxScale(num_keys=16)
 """
+PIPELINE = """
+from mha_utils import widgets
+widgets.Pipeline(3, 11, 24, 12, causal=True, dropout=0.1, tensor="x")
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -63,6 +67,7 @@ VIEWS = {
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
     "SoftmaxScale, 16 keys": (SCALE, ".mha-view input[type=range] >> nth=1"),
     "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
+    "Pipeline, 3 x 12 x 24, 12 heads": (PIPELINE, ".mha-view input[type=range] >> nth=1"),
 }
 
 # A frame counts when the canvas was drawn to and the browser then got to its next task.

@@ -5,6 +5,7 @@ from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
+from mha_utils.widgets.pipeline import Pipeline
 from mha_utils.widgets.shape_letters import ShapeLetters
 from mha_utils.widgets.softmax_scale import SoftmaxScale
 
@@ -14,6 +15,7 @@ __all__ = [
     "LiveView",
     "MaskPainter",
     "MemoryRibbon",
+    "Pipeline",
     "ShapeLetters",
     "SoftmaxScale",
 ]
