@@ -9,6 +9,7 @@ from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
+from mha_utils.widgets.pipeline import Pipeline
 from mha_utils.widgets.shape_letters import ShapeLetters
 from mha_utils.widgets.softmax_scale import SoftmaxScale
 
@@ -38,6 +39,7 @@ EXAMPLES: dict[str, Callable[[], LiveView]] = {
     "HeadExplorer": _explorer,
     "MaskPainter": _painter,
     "MemoryRibbon": MemoryRibbon,
+    "Pipeline": Pipeline,
     "ShapeLetters": ShapeLetters,
     "SoftmaxScale": SoftmaxScale,
 }
