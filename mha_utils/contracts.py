@@ -51,6 +51,12 @@ def require_sizes(**sizes: int) -> None:
             raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
 
 
+def require_seed(seed: int) -> None:
+    """Raise ValueError unless a generator can be seeded with `seed`."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
+
+
 def require_divisible(embed_dim: int, num_heads: int) -> None:
     """Raise ValueError unless `num_heads` heads share `embed_dim` columns evenly."""
     require_sizes(embed_dim=embed_dim, num_heads=num_heads)

@@ -21,6 +21,7 @@ HEADS = tuple(OKABE_ITO[c] for c in ("blue", "orange", "green", "vermilion", "pu
 QUERY, KEY, VALUE, OUT = (OKABE_ITO[c] for c in ("blue", "orange", "green", "purple"))
 WEIGHTS = "cividis"  # shares from 0 to 1
 SIGNED = "RdBu_r"  # numbers with a sign, symmetric around 0
+FORBIDDEN = "#e4e4e4"  # a cell without a weight
 INK, MUTED, PAPER = "#1b1b1b", "#6b6b6b", "#ffffff"
 
 RC = {

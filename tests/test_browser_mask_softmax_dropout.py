@@ -307,6 +307,30 @@ def test_dropout_computes_and_says_what_python_does(page, seed):
         assert finding(page) == view.finding()
 
 
+def test_dropout_sentences_agree_for_every_p_of_the_slider(page):
+    view = EXAMPLES["DropoutDraws"]()
+    host(page, view)
+    probability = page.locator("input[type=range]").nth(1)
+    probability.press("Home")
+    for _ in range(19):
+        view.p = page.evaluate("() => window.model.get('p')")
+        assert finding(page) == view.finding()
+        assert view.problem == ""
+        probability.press("ArrowRight")
+    assert view.p == pytest.approx(0.9)
+    assert "Lost everything" in finding(page)
+
+
+def test_evaluation_shows_the_weights_three_times(page):
+    view = EXAMPLES["DropoutDraws"]()
+    host(page, view)
+    seen = {pixels(canvas) for canvas in page.locator("canvas[role=img]").all()}
+    assert len(seen) >= 2
+    page.get_by_label("training").uncheck()
+    assert finding(page) == "Evaluation: nothing is dropped, whatever p is."
+    assert len({pixels(canvas) for canvas in page.locator("canvas[role=img]").all()}) == 1
+
+
 # ---- the softmax scale -----------------------------------------------------------------
 
 

@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from mha_utils import drop_weights, widgets
+from mha_utils.widgets.dropout_draws import _cells
 
 
 def random_view(seed: int) -> tuple[widgets.DropoutDraws, torch.Tensor]:
@@ -53,6 +55,34 @@ def test_the_average_comes_closer_with_more_draws():
     assert off[0] > off[1] > off[2]
 
 
+def test_the_finding_in_full():
+    view = widgets.DropoutDraws(torch.full((2, 3), 1 / 3), ["a", "b", "c"], seed=1)
+    assert view.finding() == (
+        "p = 0.40, draw 1: 2 of 6 weights dropped, the others times 1.67; row sums from 1.11 to "
+        "1.11. Averaged over 1 draw, the weights are off by at most 0.33."
+    )
+    view.draw = 3
+    assert "Averaged over 3 draws, the weights are off by at most 0." in view.finding()
+
+
+def test_a_probability_out_of_range_is_shown_in_the_view():
+    view = widgets.DropoutDraws(torch.eye(3))
+    view.p = 1.0
+    assert view.problem == "ValueError: p must be at most 0.9 to be drawn, got 1.0"
+    view.p = 0.9
+    assert view.problem == ""
+
+
+def test_the_picture_tells_dropped_from_small_and_marks_what_is_above_1():
+    weights = torch.tensor([[0.9, 0.1, 0.0]])
+    crosses, kept = [
+        _cells(np.array([row]), weights.double().numpy())[0]
+        for row in ([0.0, 0.0, 0.0], [1.5, 0.17, 0.0])
+    ]
+    assert [cell.text for cell in crosses] == ["×", "×", "0.00"]
+    assert [cell.marked for cell in kept] == [True, False, False]
+
+
 WRONG = {
     "vector": (
         {"weights": torch.ones(3)},
@@ -69,7 +99,9 @@ WRONG = {
     ),
     "tokens": ({"tokens": ["a"]}, "tokens must be S = 2 words, got 1"),
     "p": ({"p": 1.5}, "p must be a probability between 0 and 1, got 1.5"),
-    "large p": ({"p": 0.95}, "p must be at most 0.9 and num_draws at most 500, got 0.95 and 200"),
+    "large p": ({"p": 0.95}, "p must be at most 0.9 to be drawn, got 0.95"),
+    "many draws": ({"num_draws": 501}, "num_draws must be at most 500, got 501"),
+    "seed": ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
     "draws": ({"num_draws": 0}, "num_draws must be an integer of at least 1, got 0"),
 }
 

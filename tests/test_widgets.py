@@ -24,6 +24,7 @@ VIEWS = {
     "SoftmaxScale": widgets.SoftmaxScale,
 }
 MOVES = {
+    "Pipeline": ("num_heads", 4),
     "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),
     "MaskPainter": ("allowed", [False] * 49),

@@ -71,14 +71,14 @@ def pixels(canvas: Locator) -> str:
 
 def require_answer(page: Page, view: Locator) -> None:
     """Some slider, moved by keyboard, changes sentence and picture."""
-    sentence, picture = view.locator(".mha-finding"), view.locator("canvas[role=img]").first
-    before = sentence.inner_text(), pixels(picture)
+    sentence, pictures = view.locator(".mha-finding"), view.locator("canvas[role=img]")
+    before = sentence.inner_text(), [pixels(picture) for picture in pictures.all()]
     sliders = view.locator("input[type=range]")
     for number in range(sliders.count()):
         for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
             sliders.nth(number).press(key)
             page.wait_for_timeout(60)
-            after = sentence.inner_text(), pixels(picture)
+            after = sentence.inner_text(), [pixels(picture) for picture in pictures.all()]
             if after[0] != before[0] and after[1] != before[1]:
                 return
     raise AssertionError(f"no slider changes sentence and picture; it says: {before[0]}")

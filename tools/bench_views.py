@@ -46,6 +46,12 @@ PIPELINE = """
 from mha_utils import widgets
 widgets.Pipeline(3, 11, 24, 12, causal=True, dropout=0.1, tensor="x")
 """
+DROPOUT = """
+import torch
+from mha_utils import widgets
+g = torch.Generator().manual_seed(0)
+widgets.DropoutDraws(torch.randn(12, 12, generator=g).softmax(-1), num_draws=500)
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -65,6 +71,7 @@ VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
+    "DropoutDraws, 500 x 12 x 12": (DROPOUT, ".mha-view input[type=range] >> nth=1"),
     "SoftmaxScale, 16 keys": (SCALE, ".mha-view input[type=range] >> nth=1"),
     "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
     "Pipeline, 3 x 12 x 24, 12 heads": (PIPELINE, ".mha-view input[type=range] >> nth=1"),

@@ -288,19 +288,26 @@ export function drawShares(context, shares, columns, x, y, size) {
 
 /**
  * Draw a grid of cells with a word for every row and column, as wide as its panel allows.
- * `cellAt(i, j)` gives { fill, text, ink, frame }; all but fill may be left out.
+ * `cellAt(i, j)` gives { fill, text, ink, frame }; all but fill may be left out. `ends`, if any,
+ * are written behind the rows, their name `end` above them.
  * Where the cells lie is kept in `canvas.place`.
  */
-export function drawGrid(canvas, { rows, columns, cellAt, row = -1, column = -1, ink }) {
+export function drawGrid(canvas, options) {
+  const { rows, columns, cellAt, row = -1, column = -1, ends = [], end = "", ink } = options;
   const pen = canvas.getContext("2d");
   pen.font = "bold 13px sans-serif";
-  const widest = (words) => Math.ceil(Math.max(...words.map((w) => pen.measureText(w).width)));
+  const widest = (words) => Math.ceil(Math.max(0, ...words.map((w) => pen.measureText(w).width)));
   const [left, top] = [widest(rows) + 8, widest(columns) + 8];
-  const room = (canvas.parentElement.clientWidth || 420) - left - 2;
+  const right = ends.length ? widest([end, ...ends]) + 10 : 2;
+  const room = (canvas.parentElement.clientWidth || 420) - left - right;
   const cell = Math.max(Math.min(Math.floor(room / columns.length), 44), 8);
-  const context = prepare(canvas, left + columns.length * cell + 2, top + rows.length * cell + 2);
+  const width = left + columns.length * cell + right;
+  const context = prepare(canvas, width, top + rows.length * cell + 2);
   canvas.place = { left, top, cell, rows: rows.length, columns: columns.length };
   writeWords(context, rows, columns, { row, column, ink, left, top, cell });
+  context.textAlign = "right";
+  if (ends.length) context.fillText(end, width - 2, top - 12);
+  ends.forEach((text, i) => context.fillText(text, width - 2, top + (i + 0.5) * cell));
   context.font = `${cell < 34 ? 10.5 : 12}px sans-serif`;
   context.textAlign = "center";
   for (let i = 0; i < rows.length; i += 1) {
@@ -318,7 +325,7 @@ function writeWords(context, rows, columns, { row, column, ink, left, top, cell 
   context.fillStyle = ink;
   context.textBaseline = "middle";
   const write = (word, strong, x, y, align) => {
-    context.font = `${strong ? "bold " : ""}13px sans-serif`;
+    context.font = `${strong ? "bold " : ""}${Math.min(13, cell)}px sans-serif`;
     context.textAlign = align;
     context.fillText(word, x, y);
   };

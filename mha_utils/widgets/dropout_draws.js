@@ -1,37 +1,36 @@
 import {
-  checkbox, drawGrid, element, floats, framed, liveSentence, mountView, pageColours, picture,
-  rowsOf, slider, watchTheme, watchWidth, weightHex,
+  checkbox, drawGrid, element, floats, framed, hatching, liveSentence, mountView, pageColours,
+  picture, rowsOf, slider, watchTheme, watchWidth, weightHex,
 } from "./base.js";
 
 export default { render: ({ model, el }) => mountView(model, el, buildDropoutDraws) };
 
 function buildDropoutDraws(view) {
   const { model, body } = view;
-  const grids = ["weights after this draw", "weights before dropout", "average of the draws so far"]
-    .map(picture);
   const finding = liveSentence();
-  const last = model.get("shape")[2];
+  const panels = [
+    panel("Before dropout", "Every row sums to 1."),
+    panel("After this draw", "Hatched: dropped. Kept: times 1 / (1 − p), framed if above 1."),
+    panel("Average so far", "Of all draws up to this one."),
+  ];
   body.append(
     element("div", { class: "mha-controls" },
-      slider(view, "draw", "draw", { min: 1, max: last }),
+      slider(view, "draw", "draw", { min: 1, max: model.get("shape")[2] }),
       slider(view, "p", "p", { min: 0, max: 0.9, step: 0.05, format: (p) => p.toFixed(2) }),
       checkbox(view, "training", "training")),
     finding,
-    element("div", { class: "mha-thirds" },
-      panel("After this draw", grids[0], "Kept: times 1 / (1 − p). Right: row sums."),
-      panel("Before dropout", grids[1], "Every row sums to 1."),
-      panel("Average so far", grids[2], "Approaches the weights before dropout.")));
+    element("div", { class: "mha-halves" }, ...panels.map(({ node }) => node)));
 
   const sent = read(model);
   const draw = framed(view, () => {
     const state = compute(model, sent);
     const colours = pageColours(body);
-    const { present, before, average } = state;
-    [present, before, average].forEach((rows, n) => drawWeights(grids[n], rows, state, colours));
     const sentence = describe(state);
+    [state.before, state.present, state.average].forEach((rows, n) => {
+      drawWeights(panels[n].canvas, rows, state, colours);
+      panels[n].canvas.setAttribute("aria-label", `${panels[n].title}. ${sentence}`);
+    });
     if (finding.textContent !== sentence) finding.textContent = sentence;
-    grids.forEach((grid, n) => grid.setAttribute("aria-label",
-      `${["After this draw", "Before dropout", "Average so far"][n]}. ${sentence}`));
   });
   view.onChange(["draw", "p", "training"], draw);
   watchTheme(view, draw);
@@ -39,9 +38,11 @@ function buildDropoutDraws(view) {
   draw();
 }
 
-function panel(caption, canvas, hint) {
-  return element("div", {}, element("p", { class: "mha-caption" }, caption), canvas,
+function panel(title, hint) {
+  const canvas = picture(title);
+  const node = element("div", {}, element("p", { class: "mha-caption" }, title), canvas,
     element("p", { class: "mha-hint" }, hint));
+  return { title, canvas, node };
 }
 
 // ---- the state -------------------------------------------------------------------------
@@ -89,15 +90,17 @@ function describe({ p, draw, training, weights, present, average, before, querie
     + `dropped, the others times ${(1 / (1 - p)).toFixed(2)}; row sums from `
     + `${Math.min(...sums).toFixed(2)} to ${Math.max(...sums).toFixed(2)}.`
     + `${lost.length ? ` Lost everything: ${lost.join(", ")}.` : ""} `
-    + `The average of draws 1 to ${draw} is off by at most ${off.toFixed(2)}.`;
+    + `Averaged over ${draw} ${draw === 1 ? "draw" : "draws"}, the weights are off by at most `
+    + `${off.toFixed(2)}.`;
 }
 
-function drawWeights(canvas, rows, { queries, keys }, { ink, paper }) {
+function drawWeights(canvas, rows, { queries, keys, before }, { ink, paper }) {
+  const hatch = hatching(canvas.getContext("2d"), ink, paper);
   const cellAt = (i, j) => {
-    const isSum = j === keys.length;
-    const number = isSum ? sum(rows[i]) : rows[i][j];
-    const text = number.toFixed(2);
-    return isSum ? { fill: paper, text, ink } : { fill: weightHex(Math.min(number, 1)), text };
+    const weight = rows[i][j];
+    if (weight === 0 && before[i][j] > 0) return { fill: hatch };
+    return { fill: weightHex(weight), text: weight.toFixed(2), frame: weight > 1 };
   };
-  drawGrid(canvas, { rows: queries, columns: [...keys, "sum"], cellAt, ink });
+  const ends = rows.map((row) => sum(row).toFixed(2));
+  drawGrid(canvas, { rows: queries, columns: keys, cellAt, ends, end: "sum", ink });
 }

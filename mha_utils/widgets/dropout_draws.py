@@ -7,12 +7,13 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.contracts import require_probability, require_sizes
-from mha_utils.widgets.base import LiveView
+from mha_utils.contracts import require_probability, require_seed, require_sizes
+from mha_utils.widgets.base import LiveView, shows_problems
 from mha_utils.widgets.still import Cell, grids_picture
 
 MAX_TOKENS = 12
 MAX_P = 0.9
+MAX_DRAWS = 500
 
 
 class DropoutDraws(LiveView):
@@ -47,12 +48,11 @@ class DropoutDraws(LiveView):
         num_draws: int = 200,
         seed: int = 0,
     ):
-        require_probability(p=p)
         require_sizes(num_draws=num_draws)
-        if p > MAX_P or num_draws > 500:
-            raise ValueError(
-                f"p must be at most {MAX_P} and num_draws at most 500, got {p} and {num_draws}"
-            )
+        require_seed(seed)
+        _require_drawable(p)
+        if num_draws > MAX_DRAWS:
+            raise ValueError(f"num_draws must be at most {MAX_DRAWS}, got {num_draws}")
         weights = _matrix_of_shares(weights)
         rows, columns = weights.shape
         tokens = [f"x{i}" for i in range(columns)] if tokens is None else list(tokens)
@@ -67,6 +67,11 @@ class DropoutDraws(LiveView):
             p=float(p),
         )
 
+    @traitlets.observe("p")
+    @shows_problems
+    def _keep_range(self, change):
+        _require_drawable(self.p)
+
     def dropped(self) -> np.ndarray:
         """The weights after each draw up to the present one, (draw, T, S); in evaluation as is."""
         rows, columns, _ = self.shape
@@ -79,22 +84,24 @@ class DropoutDraws(LiveView):
     def finding(self) -> str:
         if not self.training:
             return "Evaluation: nothing is dropped, whatever p is."
-        weights, draws = self._undropped(), self.dropped()
-        present, sums = int((weights > 0).sum()), draws[-1].sum(axis=1)
-        gone = present - int((draws[-1] > 0).sum())
-        off = np.abs(draws.mean(axis=0) - weights).max()
+        weights, dropped = self._undropped(), self.dropped()
+        present, sums = int((weights > 0).sum()), dropped[-1].sum(axis=1)
+        gone = present - int((dropped[-1] > 0).sum())
+        off = np.abs(dropped.mean(axis=0) - weights).max()
+        draws = "1 draw" if self._draw == 1 else f"{self._draw} draws"
         return (
             f"p = {self.p:.2f}, draw {self._draw}: {gone} of {present} weights dropped, the others "
             f"times {1 / (1 - self.p):.2f}; row sums from {sums.min():.2f} to {sums.max():.2f}."
             f"{self._lost(sums)} "
-            f"The average of draws 1 to {self._draw} is off by at most {off:.2f}."
+            f"Averaged over {draws}, the weights are off by at most {off:.2f}."
         )
 
     def still(self) -> Image.Image:
         draws = self.dropped()
-        parts = {"weights": self._undropped(), f"draw {self._draw}": draws[-1]}
+        weights = self._undropped()
+        parts = {"before dropout": weights, f"after draw {self._draw}": draws[-1]}
         parts["average so far"] = draws.mean(axis=0)
-        grids = {title: [[_cell(n) for n in row] for row in grid] for title, grid in parts.items()}
+        grids = {title: _cells(grid, weights) for title, grid in parts.items()}
         return grids_picture(grids, self._queries(), self.tokens, None, self.finding())
 
     @property
@@ -114,12 +121,27 @@ class DropoutDraws(LiveView):
         return f" Lost everything: {', '.join(lost)}." if lost else ""
 
 
-def _cell(weight: float) -> Cell:
-    return Cell(theme.weight_colour(min(weight, 1)), f"{weight:.2f}")
+def _cells(grid: np.ndarray, weights: np.ndarray) -> list[list[Cell]]:
+    """A cross for a weight that was dropped, a frame around one above 1."""
+    return [
+        [
+            Cell(theme.FORBIDDEN, "×")
+            if number == 0 < weight
+            else Cell(theme.weight_colour(number), f"{number:.2f}", marked=number > 1)
+            for number, weight in zip(*rows)
+        ]
+        for rows in zip(grid.tolist(), weights.tolist())
+    ]
+
+
+def _require_drawable(p: float) -> None:
+    require_probability(p=p)
+    if p > MAX_P:
+        raise ValueError(f"p must be at most {MAX_P} to be drawn, got {p}")
 
 
 def _matrix_of_shares(weights) -> Tensor:
-    weights = torch.as_tensor(weights).detach().float().contiguous()
+    weights = torch.as_tensor(weights).detach().float().cpu().contiguous()
     fits = weights.ndim == 2 and all(1 <= size <= MAX_TOKENS for size in weights.shape)
     if not fits or not ((weights >= 0) & (weights <= 1)).all():
         raise ValueError(

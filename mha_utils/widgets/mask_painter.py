@@ -15,7 +15,6 @@ from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.still import Cell, grids_picture
 
 MAX_TOKENS = 12
-FORBIDDEN = "#e4e4e4"
 
 
 class MaskPainter(LiveView):
@@ -142,8 +141,8 @@ class MaskPainter(LiveView):
     def _mask_cells(self) -> list[list[Cell]]:
         return [
             [
-                Cell(theme.weight_colour(weight), f"{weight:.2f}") if may else Cell(FORBIDDEN, "×")
-                for may, weight in zip(mask, weights)
+                Cell(theme.weight_colour(w), f"{w:.2f}") if may else Cell(theme.FORBIDDEN, "×")
+                for may, w in zip(mask, weights)
             ]
             for mask, weights in zip(self.mask.tolist(), self.weights().tolist())
         ]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from mha_utils.contracts import require_sizes
+from mha_utils.contracts import require_seed, require_sizes
 from mha_utils.widgets.base import LiveView, shows_problems
 from mha_utils.widgets.still import bars_picture
 
@@ -74,7 +74,8 @@ class SoftmaxScale(LiveView):
         if not 2 <= num_keys <= MAX_KEYS:
             raise ValueError(f"num_keys must be 2 to {MAX_KEYS}, got {num_keys}")
         _require_width(head_dim)
-        g = torch.Generator().manual_seed(_require_seed(seed))
+        require_seed(seed)
+        g = torch.Generator().manual_seed(seed)
         q, k = torch.randn(QUERIES + num_keys, WIDTHS[-1], generator=g).split([QUERIES, num_keys])
         super().__init__(head_dim=head_dim, q=q.numpy().tobytes(), k=k.numpy().tobytes())
 
@@ -130,9 +131,3 @@ def _vectors(sent: bytes) -> Tensor:
 def _require_width(head_dim: int) -> None:
     if head_dim not in WIDTHS:
         raise ValueError(f"head_dim must be a power of two from 1 to 512, got {head_dim}")
-
-
-def _require_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
-    return seed
