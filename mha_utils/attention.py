@@ -36,7 +36,7 @@ def attention_scores(
     Raises:
         ValueError: if widths, leading dimensions, dtypes or devices differ, or T, S or Dh is 0.
     """
-    return q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    return (q / q.shape[-1] ** 0.5) @ k.transpose(-2, -1)
 
 
 @checked

@@ -196,14 +196,16 @@ class MultiHeadAttention(nn.Module):
         require_width("context", context, self.k_proj.in_features, "kdim")
         require_width("values", values, self.v_proj.in_features, "vdim")
         require_mask(mask, (len(x), self.num_heads, x.shape[1], context.shape[1]))
-        if is_causal:
-            causal = causal_mask(x.shape[1], context.shape[1], x.device)
-            mask = causal if mask is None else mask & causal
 
         q = split_heads(self.q_proj(x), self.num_heads)
         k = split_heads(self.k_proj(context), self.num_heads)
         v = split_heads(self.v_proj(values), self.num_heads)
-        weights = attention_weights(attention_scores(q, k), mask)
+        scores = attention_scores(q, k)
+        if is_causal:
+            causal = causal_mask(x.shape[1], context.shape[1], x.device)
+            scores = scores.masked_fill_(~causal, -torch.inf)  # in place: nobody else has them
+            mask = None if mask is None else mask & causal
+        weights = attention_weights(scores, mask)
         heads = F.dropout(weights, self.dropout, self.training) @ v
         out = self.out_proj(merge_heads(heads))
         return (out, weights) if need_weights else out
