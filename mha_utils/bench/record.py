@@ -1,0 +1,96 @@
+"""Results as JSON, with the hardware and the versions they belong to."""
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import re
+from pathlib import Path
+
+import torch
+
+PACKAGES = ("torch", "numpy", "x-transformers", "transformers", "onnxruntime", "openvino")
+
+
+def describe_machine(device: str) -> dict:
+    """Name of the hardware, threads, versions, date: what a number means nothing without."""
+    return {
+        "device": device,
+        "hardware": _gpu_name() if device == "cuda" else _cpu_name(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": _versions(),
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def save_record(record: dict, path: Path) -> None:
+    """Write a record; floats get five significant digits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(_rounded(record), indent=1) + "\n")
+
+
+def load_records(folder: Path | str) -> list[dict]:
+    """All records of a folder, CPUs first.
+
+    Raises:
+        ValueError: if the folder holds none, or one that this version cannot read.
+    """
+    paths = sorted(Path(folder).glob("*.json"))
+    records = [json.loads(path.read_text()) for path in paths]
+    records = [record for record in records if "cases" in record and "machine" in record]
+    if not records:
+        raise ValueError(f"no records of `python -m mha_utils.bench` in {folder}")
+    return sorted(records, key=lambda record: record["machine"]["device"])
+
+
+def find_case(record: dict, **wanted) -> dict:
+    """The one case with these values, as in `find_case(record, shape=(2, 128, 512, 8), ...)`.
+
+    Raises:
+        ValueError: if none or several cases have them.
+    """
+    wanted = {key: list(v) if isinstance(v, tuple) else v for key, v in wanted.items()}
+    found = [c for c in record["cases"] if all(c[key] == v for key, v in wanted.items())]
+    if len(found) != 1:
+        raise ValueError(f"expected one case with {wanted}, found {len(found)}")
+    return found[0]
+
+
+def default_path(machine: dict) -> Path:
+    """`benchmarks/` and the hardware's name."""
+    slug = re.sub(r"[^a-z0-9]+", "-", machine["hardware"].lower()).strip("-")
+    return Path("benchmarks") / f"{slug}.json"
+
+
+def _cpu_name() -> str:
+    known = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
+    name = known.get("cpu_name") or platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def _gpu_name() -> str:
+    return torch.cuda.get_device_name()
+
+
+def _versions() -> dict:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found | {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}
+
+
+def _rounded(value):
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return value

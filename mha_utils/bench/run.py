@@ -1,0 +1,132 @@
+"""Measure cases: build the contestants, prove that they agree, time them in turns."""
+
+import gc
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mha_utils.bench.cases import LARGEST, Case, call_of
+from mha_utils.bench.contestants import CONTESTANTS, LeftOut
+from mha_utils.bench.limits import PARTS, copy_rate, matmul_rate, parts_call
+from mha_utils.bench.memory import peak_bytes
+from mha_utils.bench.peers import PEERS
+from mha_utils.bench.record import describe_machine
+from mha_utils.bench.timing import ratio_of, time_in_turns
+from mha_utils.costs import attention_flops, projection_flops
+from mha_utils.modules import MultiHeadAttention
+
+# Relative norm of the difference from a float64 result that rounding alone explains.
+TOLERANCE = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 5e-3}
+WITHOUT_MAPS = ("fused", "x-transformers", "transformers, GPT-2", "FlexAttention, compiled")
+NAMES = (*CONTESTANTS, *PEERS)
+
+
+def measure(cases: Iterable[Case], names: Iterable[str] = NAMES, seconds: float = 5.0) -> dict:
+    """Measure every case; the record that `save_record` writes."""
+    names = list(names)
+    measured = [measure_case(case, names, seconds) for case in cases]
+    device = measured[0]["device"]
+    dtypes = sorted({case["dtype"] for case in measured})
+    rates = {dtype: matmul_rate(dtype, device) for dtype in dtypes}
+    limits = {"matmul_flops_per_second": rates, "copied_bytes_per_second": copy_rate(device)}
+    return {"machine": describe_machine(device), "limits": limits, "cases": measured}
+
+
+def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0) -> dict:
+    """Times, ratios to the parts, memory and error of every contestant that can take part."""
+    torch.compiler.reset()  # nothing compiled for another case
+    module = case.draw_module()
+    layers, left_out = build_layers(case, module, names)
+    errors = {name: relative_error(layer, case, module) for name, layer in layers.items()}
+    require_agreement(case, errors)
+    calls = {name: call_of(layer, case) for name, layer in layers.items()}
+    calls[PARTS] = parts_call(case, module)
+    times = time_in_turns(calls, case.device, seconds)
+    rows = {name: _row(times, name) for name in calls}
+    for name, layer in layers.items():
+        rows[name]["error"] = errors[name]
+        if not case.is_training:
+            x = case.draw_input()
+            rows[name]["peak_bytes"] = peak_bytes(lambda run=layer, x=x: run(x), case.device)
+    gc.collect()
+    about = asdict(case) | {"label": case.label, "flops": useful_flops(case)}
+    return about | {"rows": rows, "left_out": left_out}
+
+
+def build_layers(case: Case, module: MultiHeadAttention, names: Iterable[str]) -> tuple:
+    """(layers by name, reasons of those left out by name)."""
+    layers, left_out = {}, {}
+    for name in names:
+        try:
+            _require_memory(case, name)
+            layers[name] = (CONTESTANTS | PEERS)[name](case, module)
+        except LeftOut as reason:
+            left_out[name] = str(reason)
+    return layers, left_out
+
+
+def relative_error(layer: Callable, case: Case, module: MultiHeadAttention) -> float:
+    """Relative norm of the difference from float64, for the first sequence, without dropout."""
+    x = case.draw_input().detach()
+    is_training = getattr(layer, "training", False)
+    with torch.no_grad():
+        if is_training:
+            layer.eval()
+        out = layer(x)[:1].double()
+        if is_training:
+            layer.train()
+        expected = in_float64(module, x[:1], case.is_causal)
+    return ((out - expected).norm() / expected.norm()).item()
+
+
+def in_float64(module: MultiHeadAttention, x: Tensor, is_causal: bool) -> Tensor:
+    """The layer's result in float64, with none of the series' attention code."""
+    layers = (module.q_proj, module.k_proj, module.v_proj)
+    wide = [F.linear(x.double(), layer.weight.double(), layer.bias.double()) for layer in layers]
+    q, k, v = (tokens.unflatten(-1, (module.num_heads, -1)).transpose(1, 2) for tokens in wide)
+    heads = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+    out = module.out_proj
+    return F.linear(heads.transpose(1, 2).flatten(2), out.weight.double(), out.bias.double())
+
+
+def require_agreement(case: Case, errors: dict[str, float]) -> None:
+    """Raise ValueError if a contestant computes something else: its time would mean nothing."""
+    wrong = {name: error for name, error in errors.items() if not error < TOLERANCE[case.dtype]}
+    if wrong:
+        raise ValueError(f"{case.label}: not the same layer as the others: {wrong}")
+
+
+def useful_flops(case: Case) -> int:
+    """FLOPs of the layer, half the pairs if causal, three times that with the backward pass."""
+    forward = projection_flops(case.work) + attention_flops(case.work, case.is_causal)
+    return forward * (3 if case.is_training else 1)
+
+
+def _row(times: dict[str, list[float]], name: str) -> dict:
+    return {
+        "seconds": statistics.median(times[name]),
+        "rounds": len(times[name]),
+        "ratio": asdict(ratio_of(times, name, PARTS)),
+    }
+
+
+def _require_memory(case: Case, name: str) -> None:
+    """Keep out what would not fit; and at the largest size everything but the best."""
+    if case.shape == LARGEST and name not in ("fused", "x-transformers"):
+        raise LeftOut("measured at smaller sizes only")
+    maps = case.work.map_numbers * max(case.work.number_bytes, 4)
+    needed = maps * (6 if case.is_training else 4)
+    if name not in WITHOUT_MAPS and needed > _free_bytes(case.device):
+        raise LeftOut(f"its attention maps need about {needed / 2**30:.0f} GiB")
+
+
+def _free_bytes(device: str) -> float:
+    if device == "cuda":
+        return torch.cuda.mem_get_info()[0]
+    import psutil
+
+    return psutil.virtual_memory().available

@@ -1,0 +1,214 @@
+"""The benchmark measures what it says, refuses to compare unlike things, and records where."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+import torch
+
+from mha_utils.bench import (
+    Case,
+    cases_for,
+    find_case,
+    load_records,
+    measure,
+    measure_case,
+    peak_bytes,
+    ratio_of,
+    save_record,
+    time_in_turns,
+)
+from mha_utils.bench import __main__ as command
+from mha_utils.bench.cases import LARGEST, SHAPES, SMALL, call_of
+from mha_utils.bench.contestants import CONTESTANTS, Layer, LeftOut
+from mha_utils.bench.limits import PARTS, copy_rate, matmul_rate, parts_call
+from mha_utils.bench.peers import require_package
+from mha_utils.bench.run import build_layers, relative_error, require_agreement, useful_flops
+from mha_utils.costs import projection_flops
+
+TINY = Case((2, 7, 12, 3))
+EAGER = [name for name in CONTESTANTS if not name.endswith("compiled")]
+
+
+def test_ratios_are_taken_round_by_round():
+    times = {"a": [2.0, 6.0, 40.0, 1.0, 5.0], "b": [1.0, 2.0, 10.0, 1.0, 1.0]}
+    ratio = ratio_of(times, "a", "b")  # 2, 3, 4, 1, 5
+    assert (ratio.low, ratio.median, ratio.high) == (2, 3, 4)
+
+
+def test_twice_the_work_takes_longer():
+    def work():
+        sum(range(40_000))
+
+    def twice():
+        work(), work()
+
+    times = time_in_turns({"once": work, "twice": twice}, seconds=0.4, rounds=7)
+    assert {len(rounds) for rounds in times.values()} == {7}
+    assert 1.4 < ratio_of(times, "twice", "once").median < 2.9
+
+
+def test_waiting_is_not_work():
+    times = time_in_turns({"sleep": lambda: time.sleep(0.02)}, seconds=0.01)
+    assert len(times["sleep"]) == 3  # never fewer
+    assert max(times["sleep"]) < 0.01
+
+
+def test_peak_bytes_counts_what_lives_at_once():
+    def one_after_the_other():
+        torch.empty(50_000)
+        torch.empty(20_000)
+
+    def together():
+        return torch.empty(50_000), torch.empty(20_000)
+
+    assert peak_bytes(one_after_the_other) == 200_000
+    assert peak_bytes(together) == 280_000
+
+
+def test_peak_bytes_sees_inside_a_kernel(capfd):
+    rows = torch.randn(100, 1000).T  # softmax makes its own copy of a turned tensor
+    assert peak_bytes(lambda: rows.softmax(dim=-1)) >= 400_000
+    assert "profiler" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_all_contestants_compute_the_same_layer(is_causal, is_training):
+    case = replace(TINY, is_causal=is_causal, is_training=is_training)
+    module = case.draw_module()
+    layers, left_out = build_layers(case, module, EAGER)
+    assert set(layers) | set(left_out) == set(EAGER)
+    assert set(left_out) <= {"NumPy", "FlexAttention, compiled"}
+    for layer in layers.values():
+        assert relative_error(layer, case, module) < 1e-6
+
+
+def test_a_step_of_training_gives_every_parameter_a_fresh_gradient():
+    case = replace(TINY, is_training=True)
+    layer = CONTESTANTS["explicit"](case, case.draw_module())
+    step = call_of(layer, case)
+    step()
+    first = [p.grad.clone() for p in layer.parameters()]
+    step()
+    assert all(torch.equal(p.grad, g) for p, g in zip(layer.parameters(), first))
+    assert not call_of(layer, TINY)().requires_grad
+
+
+def test_another_layer_is_not_compared():
+    module = TINY.draw_module()
+    wrong = Layer(module, lambda m, x: m(x))  # not causal
+    error = relative_error(wrong, TINY, module)
+    with pytest.raises(ValueError, match=r"not the same layer as the others: \{'wrong'"):
+        require_agreement(TINY, {"right": 1e-7, "wrong": error})
+    with pytest.raises(ValueError, match="not the same layer"):
+        require_agreement(TINY, {"wrong": float("nan")})
+
+
+def test_a_case_measured():
+    row = measure_case(TINY, ["explicit", "fused", "FlexAttention, compiled"], seconds=0.01)
+    assert set(row["rows"]) == {"explicit", "fused", PARTS}
+    assert row["rows"][PARTS]["ratio"] == {"low": 1, "median": 1, "high": 1}
+    assert row["left_out"] == {
+        "FlexAttention, compiled": "compiled rows are measured for some shapes only"
+    }
+    for name in ("explicit", "fused"):
+        assert row["rows"][name]["error"] < 1e-6
+        assert row["rows"][name]["peak_bytes"] > 0
+    training = measure_case(replace(TINY, is_training=True), ["fused"], seconds=0.01)
+    assert training["flops"] == 3 * row["flops"] == useful_flops(replace(TINY, is_training=True))
+    assert "peak_bytes" not in training["rows"]["fused"]
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_the_parts_are_the_products_and_the_kernel(is_training):
+    case = replace(TINY, is_training=is_training)
+    with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+        parts_call(case, case.draw_module())()
+    products = projection_flops(case.work)  # the counter does not know the CPU's kernel
+    counted = counter.get_total_flops()
+    assert counted == products if not is_training else counted >= 3 * products
+
+
+def test_rates_are_rates():
+    assert matmul_rate("float32", size=64) > 1e6
+    assert copy_rate(megabytes=1) > 1e6
+
+
+def test_packages_that_are_missing_are_left_out():
+    with pytest.raises(LeftOut, match="no_such_package is not installed"):
+        require_package("no_such_package.inner")
+
+
+def test_tables():
+    cpu, gpu = cases_for("cpu"), cases_for("cuda")
+    assert {case.shape for case in cpu} >= {SMALL, *SHAPES, LARGEST}
+    assert {case.dtype for case in cpu} == {"float32", "bfloat16"}
+    assert {case.dtype for case in gpu} == {"float32", "bfloat16", "float16"}
+    assert any(case.shape[2] // case.shape[3] == 128 and case.is_causal for case in gpu)
+    assert len(set(cpu)) == len(cpu)
+    assert {(c.is_causal, c.is_training) for c in cpu} == {(a, b) for a in (0, 1) for b in (0, 1)}
+    assert any(case.dropout for case in cpu)
+    assert len(cases_for("cpu", quick=True)) == 3
+
+
+def test_too_large_maps_are_left_out(monkeypatch):
+    monkeypatch.setattr("mha_utils.bench.run._free_bytes", lambda device: 1e4)
+    layers, left_out = build_layers(Case((2, 64, 12, 3)), Case((2, 64, 12, 3)).draw_module(), EAGER)
+    assert set(layers) == {"fused"}
+    assert left_out["explicit"] == "its attention maps need about 0 GiB"
+
+
+def test_a_record_says_where_and_when(tmp_path):
+    record = measure([TINY], ["fused"], seconds=0.01)
+    save_record(record, tmp_path / "here" / "a.json")
+    (loaded,) = load_records(tmp_path / "here")
+    machine = loaded["machine"]
+    assert machine["versions"]["torch"] == torch.__version__
+    assert machine["hardware"]
+    assert time.strptime(machine["date"], "%Y-%m-%d")
+    assert machine["threads"] == torch.get_num_threads()
+    found = find_case(loaded, shape=TINY.shape, is_training=False)
+    assert found["label"] == TINY.label
+    with pytest.raises(ValueError, match=r"expected one case with .*'dtype': 'int8'.*, found 0"):
+        find_case(loaded, dtype="int8")
+    with pytest.raises(ValueError, match=r"no records of `python -m mha_utils.bench` in"):
+        load_records(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--threads", "0"], "must be above 0"),
+        (["--seconds", "0"], "must be above 0"),
+        (["--only", "fast"], "invalid choice: 'fast'"),
+    ],
+)
+def test_wrong_arguments_end_with_one_clear_line(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        command.read_arguments(["--device", "cpu", *arguments])
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_named(capsys):
+    with pytest.raises(SystemExit):
+        command.read_arguments(["--device", "cuda"])
+    assert "this machine has no GPU that torch can use" in capsys.readouterr().err
+
+
+def test_command(tmp_path):
+    out = tmp_path / "quick.json"
+    options = ["--quick", "--seconds", "0.01", "--device", "cpu", "--out", out]
+    names = ["--only", "fused", "explicit", "FlexAttention, compiled"]
+    program = [sys.executable, "-m", "mha_utils.bench", *options, *names]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    record = json.loads(out.read_text())
+    assert record["cases"][0]["shape"] == list(SMALL)
+    assert record["machine"]["threads"] == 1
+    assert "ratio to parts" in done.stdout
+    assert f"Written: {out}" in done.stdout
+    assert str(SMALL) in done.stderr  # progress
