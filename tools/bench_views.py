@@ -42,6 +42,10 @@ SCALE = """
 from mha_utils import widgets
 widgets.SoftmaxScale(num_keys=16)
 """
+COST = """
+from mha_utils import widgets
+widgets.LayerCost(64, 16384, 4096, 64)
+"""
 PIPELINE = """
 from mha_utils import widgets
 widgets.Pipeline(3, 11, 24, 12, causal=True, dropout=0.1, tensor="x")
@@ -74,6 +78,7 @@ VIEWS = {
     "DropoutDraws, 500 x 12 x 12": (DROPOUT, ".mha-view input[type=range] >> nth=1"),
     "SoftmaxScale, 16 keys": (SCALE, ".mha-view input[type=range] >> nth=1"),
     "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
+    "LayerCost": (COST, ".mha-view input[type=range] >> nth=1"),
     "Pipeline, 3 x 12 x 24, 12 heads": (PIPELINE, ".mha-view input[type=range] >> nth=1"),
 }
 

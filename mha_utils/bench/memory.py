@@ -13,10 +13,9 @@ def peak_bytes(function: Callable, device: str = "cpu") -> int:
     """Most bytes that PyTorch held for `function()` at one time, without gradients.
 
     Exact on a CPU, where the profiler reports every allocation; on a GPU from the allocator's
-    own counter. The first call, which may set things up, is not counted.
+    own counter. Call the function once before, if its first call sets things up.
     """
     with torch.no_grad():
-        function()
         return _peak_on_gpu(function) if device == "cuda" else _peak_on_cpu(function)
 
 

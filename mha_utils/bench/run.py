@@ -115,8 +115,8 @@ def _row(times: dict[str, list[float]], name: str) -> dict:
 
 
 def _require_memory(case: Case, name: str) -> None:
-    """Keep out what would not fit; and at the largest size everything but the best."""
-    if case.shape == LARGEST and name not in ("fused", "x-transformers"):
+    """Keep out what would not fit; and at the largest size everything but the fused module."""
+    if case.shape == LARGEST and name != "fused":
         raise LeftOut("measured at smaller sizes only")
     maps = case.work.map_numbers * max(case.work.number_bytes, 4)
     needed = maps * (6 if case.is_training else 4)

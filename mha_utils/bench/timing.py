@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+LONG_ROUND = 30  # seconds; above that a single round has to do
 SHORTEST = 0.005  # seconds; quicker calls are repeated until a sample takes that long
 
 
@@ -53,18 +54,18 @@ def time_in_turns(
     Args:
         functions: what to time, by name.
         device: "cpu" or "cuda".
-        seconds: stop when about so much time is used, but not before three rounds.
+        seconds: stop when about so much time is used, but not before three rounds, or one
+            where a round takes more than half a minute.
         rounds: most rounds.
 
     Returns:
         seconds per call, a list for each name; entry r is from round r.
     """
-    for function in functions.values():
-        function()  # the first call sets things up
-    once = {name: _seconds_of_one(function) for name, function in functions.items()}
+    once = {name: _seconds_when_warm(function) for name, function in functions.items()}
     repeats = {name: max(1, round(SHORTEST / t)) for name, t in once.items()}
     one_round = sum(once[name] * repeats[name] for name in functions)
-    rounds = min(rounds, max(3, int(seconds / one_round)))
+    fewest = 3 if one_round < LONG_ROUND else 1
+    rounds = min(rounds, max(fewest, int(seconds / one_round)))
     times = {name: [] for name in functions}
     shuffle = random.Random(0).shuffle
     for _ in range(rounds):
@@ -73,6 +74,12 @@ def time_in_turns(
         for name in order:
             times[name].append(time_call(functions[name], device, repeats[name]))
     return times
+
+
+def _seconds_when_warm(function: Callable) -> float:
+    """A first call sets things up; it tells the time only if it is neither short nor compiling."""
+    first = _seconds_of_one(function)
+    return first if 0.2 < first < 5 else _seconds_of_one(function)
 
 
 def _seconds_of_one(function: Callable) -> float:
@@ -87,5 +94,7 @@ def _seconds_of_one(function: Callable) -> float:
 def ratio_of(times: dict[str, list[float]], name: str, reference: str) -> Ratio:
     """Times of `name` divided by those of `reference`, round by round; below 1 is faster."""
     ratios = [mine / its for mine, its in zip(times[name], times[reference], strict=True)]
+    if len(ratios) == 1:
+        return Ratio(*ratios * 3)
     low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return Ratio(low, median, high)

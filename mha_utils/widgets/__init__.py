@@ -3,6 +3,7 @@
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.layer_cost import LayerCost
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.pipeline import Pipeline
@@ -12,6 +13,7 @@ from mha_utils.widgets.softmax_scale import SoftmaxScale
 __all__ = [
     "DropoutDraws",
     "HeadExplorer",
+    "LayerCost",
     "LiveView",
     "MaskPainter",
     "MemoryRibbon",

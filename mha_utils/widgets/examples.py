@@ -7,6 +7,7 @@ from mha_utils.attention import causal_mask
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.layer_cost import LayerCost
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.pipeline import Pipeline
@@ -37,6 +38,7 @@ def _dropout() -> DropoutDraws:
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
     "DropoutDraws": _dropout,
     "HeadExplorer": _explorer,
+    "LayerCost": LayerCost,
     "MaskPainter": _painter,
     "MemoryRibbon": MemoryRibbon,
     "Pipeline": Pipeline,
