@@ -3,7 +3,7 @@ BIN := $(VENV)/bin
 export VENV
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks site style media bench-views lock clean
+.PHONY: help lab test notebooks site style media bench bench-views lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -32,6 +32,9 @@ media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
 
 bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views in Chromium
 	@$(BIN)/python -m tools.bench_views
+
+bench: $(VENV)/lab,bench.ok  ## time the modules and their peers; the record goes to benchmarks/
+	@$(BIN)/python -m mha_utils.bench $(BENCH_FLAGS)
 
 lock:  ## resolve requirements.lock anew
 	@sh tools/lock.sh

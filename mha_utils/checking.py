@@ -78,6 +78,34 @@ def check_values(answer: Callable, cases: tuple, solve: Callable) -> Report:
     return Report(True, f"✓ {_name(answer)}: right in all {len(cases)} cases")
 
 
+def check_mask_on_every_device(answer: Callable) -> Report:
+    """Hold `answer(scores)` to a causal mask on the device of the scores.
+
+    "meta" is a device without numbers that every machine has; it takes no others' tensors.
+    """
+    for shape in ((1, 1), (4, 4), (2, 3, 5, 5)):
+        expected = np.tril(np.ones(shape[-2:], dtype=bool))
+        for device in ("cpu", "meta"):
+            call = f"{_name(answer)}(scores{shape} on {device!r})"
+            try:
+                came = _call(answer, [torch.zeros(shape, device=device)], call)
+                _require_tensor(came, expected, call)
+                _require_mask(came, expected, device, call)
+            except _Wrong as wrong:
+                return Report(False, str(wrong))
+    return Report(True, f"✓ {_name(answer)}: right on every device")
+
+
+def _require_mask(came: Tensor, expected: np.ndarray, device: str, call: str) -> None:
+    if came.device.type != device:
+        raise _Wrong(f"✗ {call} is on {came.device.type!r}: make it with device=scores.device")
+    if device != "cpu" or np.array_equal(came.numpy(), expected):
+        return
+    inverted = np.array_equal(came.numpy(), ~expected)
+    hint = "\n  Your mask is the other way round: True = may attend" if inverted else ""
+    raise _Wrong(f"✗ {call} is not True on and below the diagonal and False above{hint}")
+
+
 def check_task(answer: Callable, task: Task, seed: int) -> Report:
     """Hold `answer` to a task: values and gradients, contiguous and transposed inputs."""
     random = np.random.default_rng(seed)

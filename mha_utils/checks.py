@@ -7,7 +7,12 @@ tried and judged is in `checking.py`.
 from collections.abc import Callable
 
 from mha_utils import tasks, tasks_heads, tasks_weights
-from mha_utils.checking import Report, check_task, check_values
+from mha_utils.checking import (
+    Report,
+    check_mask_on_every_device,
+    check_task,
+    check_values,
+)
 
 
 def check_attention_scores(answer: Callable, seed: int = 0) -> Report:
@@ -35,6 +40,23 @@ def check_count(answer: Callable) -> Report:
     """Check `answer(B, T, D)`: how many numbers a tensor (B, H, T, Dh) holds."""
     cases = ((1, 1, 1), (2, 3, 4), (3, 5, 12), (32, 128, 512))
     return check_values(answer, cases, lambda b, t, d: b * t * d)
+
+
+def check_attention_flops(answer: Callable) -> Report:
+    """Check `answer(B, T, D)`: FLOPs of scores and averages, without a mask."""
+    cases = ((1, 1, 1), (1, 7, 12), (2, 128, 512), (4, 4096, 768))
+    return check_values(answer, cases, lambda b, t, d: 4 * b * t * t * d)
+
+
+def check_map_bytes(answer: Callable) -> Report:
+    """Check `answer(B, H, T, number_bytes)`: bytes of one tensor of attention weights."""
+    cases = ((1, 1, 1, 4), (2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2))
+    return check_values(answer, cases, lambda b, h, t, size: b * h * t * t * size)
+
+
+def check_mask_beside(answer: Callable) -> Report:
+    """Check `answer(scores)`: the causal mask (T, T) of scores (*B, T, T), where they are."""
+    return check_mask_on_every_device(answer)
 
 
 def check_parameter_count(answer: Callable) -> Report:

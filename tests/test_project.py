@@ -90,7 +90,10 @@ LAYERS = {
     "theme": set(),
     "machine": set(),
     "plots": {"theme"},
-    "widgets": {"contracts", "attention", "plots", "theme", "data"},
+    "costs": {"contracts"},
+    "bench": {"attention", "modules", "fused", "porting", "costs"},
+    "plots_cost": {"theme", "bench"},
+    "widgets": {"contracts", "attention", "plots", "theme", "data", "costs"},
 }
 
 

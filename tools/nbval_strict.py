@@ -10,6 +10,8 @@ from decimal import Decimal
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell
 
+from tools.notebooks import LIVE
+
 FLOAT = re.compile(r"(?<![\d.])-?\d+\.\d+(?!\d|\.\d)")
 TEXTS = ("text/plain", "text/html", "text/markdown")
 
@@ -43,6 +45,8 @@ def _runtest(cell: IPyNbCell) -> None:
 
 
 def _compare_outputs(cell: IPyNbCell, test, ref, skip_compare=None) -> bool:
+    if LIVE in cell.cell.metadata.get("tags", []):
+        return True  # what it measures belongs to the machine; its asserts have run
     if _pictures(test) != _pictures(ref):
         cell.comparison_traceback = [f"{_pictures(ref)} pictures stored, {_pictures(test)} came"]
         return False

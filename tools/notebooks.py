@@ -21,6 +21,7 @@ from tools.shown import shown_source
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+LIVE = "live"  # a cell that measures the reader's machine: stored without its outputs
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -59,7 +60,7 @@ def canonical(notebook) -> None:
         seen[digest] = seen.get(digest, 0) + 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         if cell.cell_type == "code":
-            cell.outputs = merge_streams(cell.outputs)
+            cell.outputs = [] if LIVE in (tags or ()) else merge_streams(cell.outputs)
             for output in cell.outputs:
                 _clean(output)
 

@@ -4,9 +4,9 @@ import ast
 import inspect
 
 import mha_utils
-from mha_utils import ladder, reference
+from mha_utils import bench, ladder, reference, ways
 
-SOURCES = (mha_utils, reference, ladder)
+SOURCES = (mha_utils, reference, ladder, ways, bench)
 
 
 def shown_source(name: str) -> str:

@@ -56,6 +56,7 @@ LIT = {
     "07": ("q kᵀ / √Dh", "softmax"),
     "08": ("dropout",),
     "09": ("weights · v", "concat", "out"),
+    "11": tuple(name for name, _ in STEPS),
     "10": tuple(name for name, _ in STEPS),
 }
 

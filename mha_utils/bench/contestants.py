@@ -87,9 +87,30 @@ def explicit(case: Case, module: MultiHeadAttention) -> nn.Module:
 
 
 def fused(case: Case, module: MultiHeadAttention) -> nn.Module:
+    return Layer(_twin(case, module), lambda layer, x: layer(x, is_causal=case.is_causal))
+
+
+def one_product(case: Case, module: MultiHeadAttention) -> nn.Module:
+    """Between explicit and fused: q, k and v in one product, the maps still made."""
+
+    def call(layer: FusedMultiHeadAttention, x: Tensor) -> Tensor:
+        return layer(x, is_causal=case.is_causal, need_weights=True)[0]
+
+    return Layer(_twin(case, module), call)
+
+
+def masked_kernel(case: Case, module: MultiHeadAttention) -> nn.Module:
+    """Between explicit and fused: the kernel is told by a mask what `is_causal` would say."""
+    if not case.is_causal:
+        raise LeftOut("is the fused module where nothing is masked")
+    mask = _allowed(case)
+    return Layer(_twin(case, module), lambda layer, x: layer(x, mask=mask))
+
+
+def _twin(case: Case, module: MultiHeadAttention) -> FusedMultiHeadAttention:
     twin = FusedMultiHeadAttention(*case.shape[2:], dropout=case.dropout)
     twin.load_state_dict(module.state_dict())
-    return Layer(case.placed(twin), lambda layer, x: layer(x, is_causal=case.is_causal))
+    return case.placed(twin)
 
 
 def torch_module(case: Case, module: MultiHeadAttention, need_weights: bool = False) -> nn.Module:
@@ -179,6 +200,8 @@ CONTESTANTS = {
     "loop over heads": loop_over_heads,
     "stacked heads": stacked,
     "explicit": explicit,
+    "explicit, one product": one_product,
+    "fused, boolean mask": masked_kernel,
     "fused": fused,
     "nn.MultiheadAttention": torch_module,
     "nn.MultiheadAttention, weights": torch_module_with_weights,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 PACKAGES = ("torch", "numpy", "x-transformers", "transformers", "onnxruntime", "openvino")
 
 
@@ -33,15 +34,15 @@ def save_record(record: dict, path: Path) -> None:
     path.write_text(json.dumps(_rounded(record), indent=1) + "\n")
 
 
-def load_records(folder: Path | str) -> list[dict]:
-    """All records of a folder, CPUs first.
+def load_records(folder: Path | str = FOLDER) -> list[dict]:
+    """All records of a folder, CPUs first; those of the repository when left out.
 
     Raises:
-        ValueError: if the folder holds none, or one that this version cannot read.
+        ValueError: if the folder holds none.
     """
     paths = sorted(Path(folder).glob("*.json"))
     records = [json.loads(path.read_text()) for path in paths]
-    records = [record for record in records if "cases" in record and "machine" in record]
+    records = [record for record in records if {"cases", "machine"} <= set(record)]
     if not records:
         raise ValueError(f"no records of `python -m mha_utils.bench` in {folder}")
     return sorted(records, key=lambda record: record["machine"]["device"])
@@ -60,10 +61,17 @@ def find_case(record: dict, **wanted) -> dict:
     return found[0]
 
 
+def caption(machine: dict) -> str:
+    """Where and when, in one line for below a picture."""
+    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    where = machine["hardware"] + ("" if machine["device"] == "cuda" else f", {threads}")
+    return f"{where}; torch {machine['versions']['torch']}; recorded {machine['date']}"
+
+
 def default_path(machine: dict) -> Path:
     """`benchmarks/` and the hardware's name."""
     slug = re.sub(r"[^a-z0-9]+", "-", machine["hardware"].lower()).strip("-")
-    return Path("benchmarks") / f"{slug}.json"
+    return Path("benchmarks", f"{slug}.json")
 
 
 def _cpu_name() -> str:
