@@ -15,7 +15,6 @@ from mha_utils.fused import FusedMultiHeadAttention
 from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
 from mha_utils.porting import from_torch, to_torch
 from mha_utils.probes import leak_map
-from mha_utils.theme import setup_chapter
 from mha_utils.ways import attend
 
 __all__ = [
@@ -38,3 +37,12 @@ __all__ = [
     "split_heads",
     "to_torch",
 ]
+
+
+def __getattr__(name: str):
+    """Pictures wait until somebody asks for them: matplotlib takes longer than all the rest."""
+    if name == "setup_chapter":
+        from mha_utils.theme import setup_chapter
+
+        return setup_chapter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,10 +8,16 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from mha_utils.attention import attention_scores, attention_weights, merge_heads, split_heads
+from mha_utils.attention import (
+    attention_scores,
+    attention_weights,
+    causal_mask,
+    merge_heads,
+    split_heads,
+)
 from mha_utils.contracts import checked, require_enough_keys, require_mask, require_width
 from mha_utils.modules import MultiHeadAttention
-from mha_utils.ways import attend, is_emulated, joined_mask
+from mha_utils.ways import attend, is_emulated
 
 
 class FusedMultiHeadAttention(MultiHeadAttention):
@@ -62,7 +68,12 @@ class FusedMultiHeadAttention(MultiHeadAttention):
 
         q, k, v = (split_heads(p, self.num_heads) for p in self.project(x, context, values, wide))
         if need_weights:
-            weights = attention_weights(attention_scores(q, k), joined_mask(q, k, mask, is_causal))
+            scores = attention_scores(q, k)
+            if is_causal:
+                causal = causal_mask(q.shape[-2], k.shape[-2], q.device)
+                scores = scores.masked_fill_(~causal, -torch.inf)
+                mask = None if mask is None else mask & causal
+            weights = attention_weights(scores, mask)
             heads = F.dropout(weights, dropout) @ v
         else:
             heads = attend(q, k, v, mask, is_causal, dropout)

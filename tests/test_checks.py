@@ -186,3 +186,40 @@ def test_gradients_on_paper_are_those_of_small_differences(name):
     small = dataclasses.replace(task, gradients=None).gradients_of(arrays, constants, grad_out)
     for a, b in zip(on_paper, small, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_a_mask_belongs_beside_the_scores():
+    def right(scores):
+        return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+
+    def on_the_cpu(scores):
+        return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+
+    def inverted(scores):
+        return ~right(scores)
+
+    def shifted(scores):
+        return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril(-1)
+
+    assert checks.check_mask_beside(right).message == "✓ right: right on every device"
+    says = "scores(4, 4) on 'meta') is on 'cpu': make it with device=scores.device"
+    assert says in checks.check_mask_beside(on_the_cpu).message
+    assert "the other way round: True = may attend" in checks.check_mask_beside(inverted).message
+    wrong = checks.check_mask_beside(shifted).message
+    assert "is not True on and below the diagonal and False above" in wrong
+    assert "other way round" not in wrong
+    assert "not solved yet" in checks.check_mask_beside(lambda scores: ...).message
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong"),
+    [
+        ("attention_flops", lambda b, t, d: 4 * b * t * t * d, lambda b, t, d: 2 * b * t * t * d),
+        ("map_bytes", lambda b, h, t, n: b * h * t**2 * n, lambda b, h, t, n: b * h * t**2),
+    ],
+)
+def test_costs_are_checked(check, right, wrong):
+    check = getattr(checks, f"check_{check}")
+    assert check(right)
+    assert "should be" in check(wrong).message
+    assert not check(lambda *sizes: ...)

@@ -190,3 +190,11 @@ def test_make_installs_once(tmp_path):
     assert result.returncode == 0
     makefile = (ROOT / "Makefile").read_text()
     assert "$(VENV)/%.ok: pyproject.toml requirements.lock" in makefile
+
+
+def test_importing_the_package_imports_no_pictures():
+    """Of an import's time torch is nearly all; matplotlib would double the rest."""
+    heavy = ("matplotlib", "PIL", "anywidget", "psutil", "traitlets")
+    code = f"import sys, mha_utils; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -5,7 +5,7 @@ from mha_utils.bench.limits import copy_rate, matmul_rate
 from mha_utils.bench.memory import peak_bytes
 from mha_utils.bench.record import caption, describe_machine, find_case, load_records, save_record
 from mha_utils.bench.run import build_layers, measure, measure_case, useful_flops
-from mha_utils.bench.timing import Ratio, ratio_of, time_call, time_in_turns
+from mha_utils.bench.timing import Ratio, ratio_of, time_call, time_in_turns, time_on_gpu
 
 __all__ = [
     "Case",
@@ -26,5 +26,6 @@ __all__ = [
     "save_record",
     "time_call",
     "time_in_turns",
+    "time_on_gpu",
     "useful_flops",
 ]

@@ -28,14 +28,15 @@ def time_call(function: Callable, device: str = "cpu", repeats: int = 1) -> floa
     the time between two events in its own queue.
     """
     if device == "cuda":
-        return _time_on_gpu(function, repeats)
+        return time_on_gpu(function, repeats)
     start = time.process_time()
     for _ in range(repeats):
         function()
     return (time.process_time() - start) / repeats
 
 
-def _time_on_gpu(function: Callable, repeats: int) -> float:
+def time_on_gpu(function: Callable, repeats: int = 1) -> float:
+    """The same between two events in the queue of the GPU."""
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize()
     start.record()
