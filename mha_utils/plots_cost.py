@@ -42,7 +42,7 @@ def draw_ratios(case: dict, machine: dict, *, title="", skip=(), ax: Axes | None
 def draw_against_length(
     lengths, curves: dict, *, ylabel: str, title="", ax: Axes | None = None
 ) -> Axes:
-    """Draw curves {name: numbers} against T on logarithmic scales, each with its last slope.
+    """Draw curves {name: numbers} against T on logarithmic scales, each with its slope.
 
     Raises:
         ValueError: if a curve has not as many numbers as there are lengths.
@@ -52,7 +52,7 @@ def draw_against_length(
         if len(numbers) != len(lengths):
             raise ValueError(f"{name} must have {len(lengths)} numbers, got {len(numbers)}")
         ax.loglog(lengths, numbers, "o-", color=colour, label=name)
-        label = f" slope {slope(lengths[-2:], numbers[-2:]):.1f}"
+        label = f" slope {slope(lengths, numbers):.1f}"
         ax.text(lengths[-1], numbers[-1], label, color=colour, va="center")
     ax.set_xticks(lengths, [str(length) for length in lengths])
     ax.set_xticks([], minor=True)
