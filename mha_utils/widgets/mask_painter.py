@@ -1,7 +1,5 @@
 """A mask painted cell by cell: what it does to the weights, and whether the future leaks."""
 
-import math
-
 import numpy as np
 import torch
 import traitlets
@@ -12,9 +10,8 @@ from torch import Tensor
 from mha_utils import theme
 from mha_utils.attention import attention
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.one_head import require_one_head, row_major
 from mha_utils.widgets.still import Cell, grids_picture
-
-MAX_TOKENS = 12
 
 
 class MaskPainter(LiveView):
@@ -51,7 +48,7 @@ class MaskPainter(LiveView):
         tokens: list[str] | None = None,
         mask: Tensor | None = None,
     ):
-        q, k, v = _one_head(q, k, v)
+        q, k, v = require_one_head(q, k, v)
         length = len(q)
         tokens = [f"x{i}" for i in range(length)] if tokens is None else list(tokens)
         if len(tokens) != length:
@@ -62,7 +59,7 @@ class MaskPainter(LiveView):
             k=k.numpy().tobytes(),
             v=v.numpy().tobytes(),
             tokens=tokens,
-            allowed=_row_major(mask, length),
+            allowed=row_major(mask, length),
             row=min(2, length - 1),
         )
 
@@ -82,7 +79,7 @@ class MaskPainter(LiveView):
 
     @mask.setter
     def mask(self, mask: Tensor):
-        self.allowed = _row_major(mask, self.shape[0])
+        self.allowed = row_major(mask, self.shape[0])
 
     def weights(self) -> Float[Tensor, "T T"]:
         """The weights under the painted mask."""
@@ -161,33 +158,3 @@ def _leak_cell(size: float, share: float, later: bool) -> Cell:
         return Cell(theme.PAPER)
     colour = theme.OKABE_ITO["vermilion"] if later else theme.weight_colour(share)
     return Cell(colour, f"{size:.2f}" if size < 9.995 else f"{size:.0f}")
-
-
-def _one_head(q, k, v) -> tuple[Tensor, Tensor, Tensor]:
-    q, k, v = (torch.as_tensor(x).detach().float().cpu().contiguous() for x in (q, k, v))
-    if q.ndim != 2 or not 1 <= len(q) <= MAX_TOKENS or not q.shape[1]:
-        raise ValueError(
-            f"q must be one head (T, Dh) with T from 1 to {MAX_TOKENS}, got {tuple(q.shape)}"
-        )
-    if k.shape != q.shape:
-        raise ValueError(f"k must be (T, Dh) = {tuple(q.shape)} as q, got {tuple(k.shape)}")
-    if v.ndim != 2 or len(v) != len(q) or not v.shape[1]:
-        raise ValueError(f"v must be (T, Dv) with T = {len(q)}, got {tuple(v.shape)}")
-    for name, x in {"q": q, "k": k, "v": v}.items():
-        bad = [number for number in x.flatten().tolist() if not math.isfinite(number)]
-        if bad:
-            raise ValueError(f"{name} must hold finite numbers, got {bad[0]}")
-    return q, k, v
-
-
-def _row_major(mask: Tensor | None, length: int) -> list[bool]:
-    if mask is None:
-        return [True] * length**2
-    mask = torch.as_tensor(mask)
-    if mask.dtype != torch.bool or mask.shape != (length, length):
-        kind = str(mask.dtype).removeprefix("torch.")
-        raise ValueError(
-            f"mask must be boolean (T, T) = ({length}, {length}), True = may attend, "
-            f"got {kind} {tuple(mask.shape)}"
-        )
-    return mask.flatten().tolist()
