@@ -53,13 +53,21 @@ def palette(name: str = WEIGHTS, steps: int = 32) -> list[list[int]]:
 
 def weight_colour(share: float) -> str:
     """The colour of a share between 0 and 1 as #rrggbb; what lies outside is cut off."""
-    red, green, blue = _weight_table()[round(255 * min(max(share, 0), 1))]
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    return _hex(_table(WEIGHTS)[round(255 * min(max(share, 0), 1))])
+
+
+def signed_colour(share: float) -> str:
+    """The colour of a share between -1 and 1 as #rrggbb; what lies outside is cut off."""
+    return _hex(_table(SIGNED)[round(127.5 + 127.5 * min(max(share, -1), 1))])
 
 
 @functools.cache
-def _weight_table() -> list[list[int]]:
-    return palette(steps=256)
+def _table(name: str) -> list[list[int]]:
+    return palette(name, steps=256)
+
+
+def _hex(colour: list[int]) -> str:
+    return "#" + "".join(f"{part:02x}" for part in colour)
 
 
 def ink_on(colour: str) -> str:

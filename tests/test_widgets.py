@@ -15,6 +15,7 @@ from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
 
 VIEWS = {
+    "CellSteps": EXAMPLES["CellSteps"],
     "DropoutDraws": EXAMPLES["DropoutDraws"],
     "HeadExplorer": toy_explorer,
     "MaskPainter": EXAMPLES["MaskPainter"],
@@ -24,6 +25,7 @@ VIEWS = {
     "SoftmaxScale": widgets.SoftmaxScale,
 }
 MOVES = {
+    "CellSteps": ("step", 5),
     "Pipeline": ("num_heads", 4),
     "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),

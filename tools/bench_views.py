@@ -38,6 +38,12 @@ from mha_utils import causal_mask, widgets
 q, k, v = torch.randn(3, 12, 64, generator=torch.Generator().manual_seed(0))
 widgets.MaskPainter(q, k, v, mask=causal_mask(12))
 """
+STEPS = """
+import torch
+from mha_utils import widgets
+q, k, v = torch.randn(3, 12, 16, generator=torch.Generator().manual_seed(0))
+widgets.CellSteps([f"w{i}" for i in range(12)], q, k, v, step=3)
+"""
 SCALE = """
 from mha_utils import widgets
 widgets.SoftmaxScale(num_keys=16)
@@ -73,6 +79,7 @@ def draw(temperature=10):
 """
 VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
+    "CellSteps, 12 tokens x 16": (STEPS, ".mha-view input[type=range] >> nth=0"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
     "DropoutDraws, 500 x 12 x 12": (DROPOUT, ".mha-view input[type=range] >> nth=1"),

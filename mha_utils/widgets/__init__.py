@@ -1,6 +1,7 @@
 """The live views. Only this folder knows anywidget."""
 
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.layer_cost import LayerCost
@@ -11,6 +12,7 @@ from mha_utils.widgets.shape_letters import ShapeLetters
 from mha_utils.widgets.softmax_scale import SoftmaxScale
 
 __all__ = [
+    "CellSteps",
     "DropoutDraws",
     "HeadExplorer",
     "LayerCost",

@@ -157,6 +157,17 @@ export function button(view, text, action, traits = [], isOn = () => false) {
   return node;
 }
 
+/** A list to choose one of; the trait is the place in `names`. */
+export function choice(view, text, trait, names) {
+  const options = names.map((name, place) => element("option", { value: String(place) }, name));
+  const list = element("select", {}, ...options);
+  const update = () => (list.value = String(view.model.get(trait)));
+  list.addEventListener("change", () => setTrait(view.model, trait, Number(list.value)));
+  view.onChange([trait], update);
+  update();
+  return labelled(text, list);
+}
+
 export function textField(view, text, trait) {
   const input = element("input", { type: "text", spellcheck: "false", autocomplete: "off" });
   const update = () => {
@@ -214,7 +225,16 @@ export function css(colour) {
 
 /** The colour of a share as #rrggbb. */
 export function weightHex(share) {
-  return `#${weightColour(share).map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+  return hexOf(weightColour(share));
+}
+
+/** The colour of a share between -1 and 1 as #rrggbb. */
+export function signedHex(share) {
+  return hexOf(paletteColour(THEME.signed, 0.5 + share / 2));
+}
+
+function hexOf(colour) {
+  return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Text and background colours of the page the view stands in, light or dark. */

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from mha_utils import data
 from mha_utils.attention import causal_mask
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.layer_cost import LayerCost
@@ -30,12 +31,20 @@ def _painter() -> MaskPainter:
     return MaskPainter(q, k, v, words, causal_mask(7))
 
 
+def _steps() -> CellSteps:
+    vocabulary, words = data.toy_vocabulary(), data.split_words(data.SENTENCE)
+    x = data.toy_word_vectors(vocabulary)[vocabulary.encode(data.SENTENCE)]
+    q, k, v = (x @ weight for weight in data.toy_head_weights())
+    return CellSteps(words, q, k, v, query=words.index("it"), key=words.index("cat"))
+
+
 def _dropout() -> DropoutDraws:
     painter = _painter()
     return DropoutDraws(painter.weights(), painter.tokens)
 
 
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
+    "CellSteps": _steps,
     "DropoutDraws": _dropout,
     "HeadExplorer": _explorer,
     "LayerCost": LayerCost,

@@ -4,6 +4,7 @@ matplotlib would take half a second, which a reader would wait before the view a
 """
 
 import functools
+import itertools
 import math
 import textwrap
 from pathlib import Path
@@ -95,6 +96,49 @@ def grids_picture(parts: dict[str, list], rows: list, columns: list, row: int | 
             box = (x - 2, y + row * side - 2, x + len(columns) * side, y + (row + 1) * side)
             draw.rectangle(box, outline=theme.OKABE_ITO["orange"], width=3)
     return image
+
+
+def grid_and_table_picture(grid: list, words: list, row: int, table: list, finding: str):
+    """The finding, a grid of `Cell`s with one row framed, and a table of texts.
+
+    The table, a header first, stands beside the grid, or below it when it is wide; columns
+    that find no room are left out.
+    """
+    left, side = MARGIN + _widest(words) + 8, min(36, 350 // len(words))
+    below, height = _widest(words) + 8, 18 * len(table)
+    table, widths = _cut(table)
+    corner = (left + len(words) * side + 24, 0)
+    if corner[0] + sum(widths) > WIDTH:
+        corner = (MARGIN, len(words) * side + below)
+    image, draw, top = _page(finding, max(len(words) * side + below, corner[1] + height) + MARGIN)
+    _draw_block(draw, grid, left, top, side)
+    for i, word in enumerate(words):
+        draw.text((left - 6, top + (i + 0.5) * side), word, theme.INK, _font(13), anchor="rm")
+        _write_below(image, word, (left + (i + 0.5) * side, top + len(words) * side + 4))
+    box = (left - 2, top + row * side - 2, left + len(words) * side, top + (row + 1) * side)
+    draw.rectangle(box, outline=theme.OKABE_ITO["orange"], width=3)
+    _draw_table(draw, table, widths, corner[0], top + corner[1])
+    return image
+
+
+def _cut(table: list) -> tuple[list, list]:
+    """The columns of a table that fit into the picture, and how wide each is."""
+    widths = [_widest(list(column)) + 14 for column in zip(*table)]
+    fit = sum(end <= WIDTH - 2 * MARGIN - 20 for end in itertools.accumulate(widths))
+    if fit == len(widths):
+        return table, widths
+    more = [[*row[:fit], "" if i else "…"] for i, row in enumerate(table)]
+    return more, [*widths[:fit], 20]
+
+
+def _draw_table(draw: ImageDraw.ImageDraw, table: list, widths: list, x: int, y: int) -> None:
+    for i, row in enumerate(table):
+        right = x
+        for text, width in zip(row, widths):
+            right += width
+            colour = theme.INK if i else theme.MUTED
+            draw.text((right - 6, y + 18 * i), text, colour, _font(13), anchor="ra")
+    draw.line((x, y + 17, x + sum(widths), y + 17), theme.MUTED)
 
 
 def bars_picture(shares: dict[str, list], below: dict[str, list], finding: str):

@@ -1,0 +1,105 @@
+"""What holds for every live view, in real Chromium."""
+
+import pytest
+from view_host import (
+    axe_violations,
+    finding,
+    host,
+    needs_browser,
+    pixels,
+    require_answer,
+    wear_theme,
+)
+
+from mha_utils.widgets.examples import EXAMPLES
+from tools.lab_browser import browser
+
+pytestmark = needs_browser
+EACH = pytest.mark.parametrize("make", EXAMPLES.values(), ids=EXAMPLES)
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+@EACH
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_is_accessible_and_says_what_python_says(page, make, theme):
+    view = make()
+    host(page, view)
+    wear_theme(page, view, theme)
+    assert finding(page) == view.finding()
+    assert axe_violations(page) == []
+    for canvas in page.locator("canvas[role=img]").all():
+        assert len(canvas.get_attribute("aria-label").split()) > 5
+
+
+@EACH
+def test_colours_follow_the_theme(page, make):
+    view = make()
+    host(page, view)
+    seen = set()
+    for theme in ("light", "dark"):
+        wear_theme(page, view, theme)
+        page.evaluate("(theme) => document.body.setAttribute('data-theme', theme)", theme)
+        finding(page)
+        seen.add(pixels(page.locator("canvas[role=img]").first))
+    assert len(seen) == 2
+
+
+@EACH
+def test_keys_stay_in_the_view(page, make):
+    host(page, make())
+    page.evaluate(
+        "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
+    )
+    for control in page.locator("canvas[role=img], input, select, button, [tabindex='0']").all():
+        if control.is_enabled() and control.is_visible():
+            for key in ("m", "ArrowRight", " "):
+                control.press(key)
+    page.keyboard.press("Escape")  # closes a list that a space has opened
+    assert page.evaluate("() => window.leaked") == []
+
+
+@EACH
+def test_removed_view_leaves_nothing_behind(page, make):
+    host(page, make())
+    assert page.evaluate("() => window.model.listeners()") > 3
+    page.evaluate("() => window.stop()")
+    assert page.evaluate("() => window.model.listeners()") == 0
+
+
+@EACH
+@pytest.mark.parametrize("width", [400, 700, 1400])
+def test_nothing_is_wider_than_the_view(page, make, width):
+    """But for what lies in a box that scrolls."""
+    page.set_viewport_size({"width": width, "height": 1000})
+    view = make()
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+    outside = page.evaluate(
+        """() => {
+          const view = document.querySelector(".mha-view").getBoundingClientRect();
+          return [...document.querySelectorAll(".mha-view *:not(.mha-scroll *)")]
+            .filter((node) => node.getBoundingClientRect().right > view.right + 0.5)
+            .map((node) => node.outerHTML.slice(0, 80));
+        }"""
+    )
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    assert outside == []
+
+
+@EACH
+def test_a_slider_changes_picture_and_sentence(page, make):
+    host(page, make())
+    require_answer(page, page.locator(".mha-view"))
+
+
+@EACH
+def test_an_error_is_shown(page, make):
+    host(page, make())
+    page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
+    assert "said by Python" in page.locator(".mha-problem").inner_text()
