@@ -152,21 +152,27 @@ class Lab:
             }"""
         )
 
-    def view(self) -> Locator:
-        """The live view of the notebook, scrolled into sight."""
-        index = self.page.evaluate(
+    def views(self) -> list[int]:
+        """The places of all cells that make a live view."""
+        return self.page.evaluate(
             """() => {
-              const panel = window.jupyterapp.shell.currentWidget;
-              const index = Array.from(panel.content.model.cells)
-                .findIndex((c) => c.sharedModel.source.includes("widgets."));
-              panel.content.activeCellIndex = index;
-              panel.content.scrollToItem(index, "start");
-              return index;
+              const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
+              return Array.from(cells).flatMap((cell, index) =>
+                cell.sharedModel.source.includes("widgets.") ? [index] : []);
             }"""
         )
-        if index < 0:
-            raise ValueError("no cell of this notebook makes a view")
-        view = self.page.locator(".mha-view").first
+
+    def view(self, cell: int) -> Locator:
+        """The live view of one cell, scrolled into sight."""
+        self.page.evaluate(
+            """(index) => {
+              const panel = window.jupyterapp.shell.currentWidget;
+              panel.content.activeCellIndex = index;
+              return panel.content.scrollToItem(index, "start");
+            }""",
+            cell,
+        )
+        view = self.page.locator(f'[data-windowed-list-index="{cell}"] .mha-view')
         view.wait_for(timeout=30_000)
         view.scroll_into_view_if_needed()
         return view
