@@ -51,7 +51,7 @@ def test_javascript_computes_what_torch_computes(page, seed):
 
 
 def table_texts(page) -> list[list[str]]:
-    rows = page.locator("table tr").all()
+    rows = page.locator("tr:visible").all()
     return [
         [" ".join(cell.split()) for cell in row.locator("th, td").all_text_contents()]
         for row in rows
@@ -110,7 +110,7 @@ def test_numbers_can_be_selected_with_the_mouse(page):
     wear_theme(page, view, "light")
     page.get_by_label("step", exact=True).press("End")
     finding(page)
-    box = page.locator("table tr").last.bounding_box()
+    box = page.locator("tr:visible").last.bounding_box()
     page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=5)

@@ -13,9 +13,7 @@ function buildCellSteps(view) {
   const { model, body } = view;
   const map = picture("scores");
   const [finding, title, name] = [liveSentence(), caption(), caption()];
-  const table = element("table", { class: "mha-sums" });
-  const scroll = element("div", { class: "mha-scroll", role: "region", tabindex: "0",
-    "aria-label": "numbers of this step" }, table);
+  const tables = [productsTable, maskTable, softmaxTable, valuesTable].map(liveTable);
   body.append(
     element("div", { class: "mha-controls" }, stepper(view),
       ...["query", "key"].map((trait) => choice(view, trait, trait,
@@ -25,8 +23,8 @@ function buildCellSteps(view) {
     element("div", { class: "mha-halves" },
       element("div", {}, name, map, element("p", { class: "mha-hint" },
         "Click a cell, or move with the arrow keys: query (row) and key (column).")),
-      element("div", {}, title, scroll)));
-  scroll.style.minHeight = `${tallest(model)}px`;
+      element("div", {}, title, element("div", { class: "mha-stack" },
+        ...tables.map(({ node }) => node)))));
 
   let sent = read(model);
   const draw = framed(view, () => {
@@ -34,7 +32,7 @@ function buildCellSteps(view) {
     drawMap(map, state, pageColours(body));
     name.textContent = MAPS[state.step - 1];
     title.textContent = titleOf(state);
-    writeTable(table, state);
+    tables.forEach(({ show }, at) => show(at === Math.max(state.step - 3, 0), state));
     const sentence = describe(state);
     if (finding.textContent !== sentence) finding.textContent = sentence;
     map.setAttribute("aria-label", `${name.textContent}, queries by keys. ${sentence}`);
@@ -62,12 +60,6 @@ function stepper(view) {
   node.querySelector("output").before(button(view, "next ›", move(1)));
   node.querySelector("output").style.minWidth = "6.5em";
   return node;
-}
-
-/** Room for the longest table, so that nothing below moves from step to step. */
-function tallest(model) {
-  const [length, headDim] = model.get("shape");
-  return Math.max(23 * (headDim + 4), 37 * (length + 2));
 }
 
 // ---- the numbers -----------------------------------------------------------------------
@@ -179,59 +171,80 @@ function titleOf({ words, i, j, step }) {
     : `Query “${words[i]}” and all keys`;
 }
 
-function tableOf(state) {
-  const { step, headDim, words, masked, lowered, powers, weights } = state;
-  if (step <= 3) return productsTable(state).slice(0, headDim + step);
-  if (step === 4) {
-    return [["key", "score", "after the mask"],
-      ...rowsFrom(words, aligned(state.scores), aligned(masked))];
-  }
-  if (step === 6) return valuesTable(state);
-  const summed = (numbers) => aligned([...numbers, total(numbers)]);
-  return [["key", "score", "− largest", "exp", "÷ sum = weight"], ...rowsFrom([...words, "sum"],
-    [...aligned(masked), ""], [...aligned(lowered), ""], summed(powers), summed(weights))];
-}
-
-function productsTable({ headDim, query, key, products, scores, j }) {
+function productsTable({ headDim, query, key, products, scores, j, step }) {
   const names = [...query.map((_, d) => String(d)), "sum = q · k", `÷ √${headDim} = score`];
-  return [["d", "q", "k", "q × k"], ...rowsFrom(names, [...aligned(query), "", ""],
-    [...aligned(key), "", ""], aligned([...products, total(products), scores[j]]))];
+  const rows = rowsFrom(names, [...aligned(query), "", ""], [...aligned(key), "", ""],
+    aligned([...products, total(products), scores[j]]));
+  return { header: ["d", "q", "k", "q × k"], rows, totals: 2, known: headDim + step - 1 };
 }
 
-function valuesTable({ words, weights, values, parts, out }) {
+function maskTable({ words, scores, masked, j }) {
+  const rows = rowsFrom(words, aligned(scores), aligned(masked));
+  return { header: ["key", "score", "after the mask"], rows, chosen: j };
+}
+
+function softmaxTable({ words, masked, lowered, powers, weights, j }) {
+  const summed = (numbers) => aligned([...numbers, total(numbers)]);
+  const rows = rowsFrom([...words, "sum"], [...aligned(masked), ""], [...aligned(lowered), ""],
+    summed(powers), summed(weights));
+  return { header: ["key", "score", "− largest", "exp", "÷ sum = weight"], rows, totals: 1, chosen: j };
+}
+
+/** A result in its own line below where it comes from. */
+function valuesTable({ words, weights, values, parts, out, j }) {
   const shares = aligned(weights);
   const columns = out.map((sum, d) => {
     const factors = aligned(values.map((value) => value[d]));
     const products = aligned([...parts.map((part) => part[d]), sum]);
     return products.map((product, row) =>
-      (row < words.length ? `${shares[row]} × ${factors[row]} = ${product}` : product));
+      (row < words.length ? `${shares[row]} × ${factors[row]} =\n${product}` : product));
   });
-  return [["key", "weight", ...out.map((_, d) => `× v[${d}]`)],
-    ...rowsFrom([...words, "sum = out"], [...shares, ""], ...columns)];
+  const rows = rowsFrom([...words, "sum = out"], [...shares, ""], ...columns);
+  return { header: ["key", "weight", ...out.map((_, d) => `× v[${d}]`)], rows, totals: 1, chosen: j };
 }
 
 function rowsFrom(...columns) {
   return columns[0].map((_, row) => columns.map((column) => column[row]));
 }
 
-function writeTable(table, state) {
-  const [header, ...rows] = tableOf(state);
-  const isTotal = (row) => row >= (state.step <= 3 ? state.headDim : state.length);
-  table.replaceChildren(
-    element("tr", {}, ...header.map((text) => element("th", { scope: "col" }, text))),
-    ...rows.map(([first, ...cells], row) => {
-      const chosen = state.step >= 4 && row === state.j;
-      const line = element("tr", { class: isTotal(row) ? "mha-total" : chosen ? "mha-chosen" : "" });
-      line.append(element("th", { scope: "row" }, first), ...cells.map(numberCell));
-      return line;
-    }));
+/**
+ * A table that keeps its cells and writes only what has changed. All tables lie in one place;
+ * those of other steps are hidden but laid out, so that a step is drawn at once.
+ */
+function liveTable(contentsOf) {
+  const table = element("table", { class: "mha-sums" });
+  const node = element("div", { class: "mha-scroll", role: "region", tabindex: "0",
+    "aria-label": "numbers of this step" }, table);
+  let lines = null;
+  const write = ({ header, rows, totals = 0, known = rows.length, chosen = -1 }) => {
+    lines ??= addLines(table, header, rows, totals);
+    lines.forEach(({ line, cells }, row) => {
+      line.classList.toggle("mha-chosen", row === chosen);
+      line.style.visibility = row < known ? "" : "hidden";
+      cells.forEach((cell, column) => {
+        if (cell.data !== rows[row][column]) cell.data = rows[row][column];
+      });
+    });
+  };
+  return {
+    node,
+    show(isOn, state) {
+      node.style.visibility = isOn ? "" : "hidden";
+      if (isOn || !lines) write(contentsOf(state));
+    },
+  };
 }
 
-/** A result in its own line below where it comes from. */
-function numberCell(text) {
-  const [from, result] = text.split(" = ");
-  return result === undefined ? element("td", {}, text)
-    : element("td", {}, element("small", {}, `${from} =`), result);
+/** The rows of a table as text nodes that can be written to. */
+function addLines(table, header, rows, totals) {
+  table.append(element("tr", {}, ...header.map((text) => element("th", { scope: "col" }, text))));
+  return rows.map((texts, row) => {
+    const cells = texts.map((text) => document.createTextNode(text));
+    const line = element("tr", row >= rows.length - totals ? { class: "mha-total" } : {},
+      ...cells.map((cell, at) => (at ? element("td", {}, cell) : element("th", { scope: "row" }, cell))));
+    table.append(line);
+    return { line, cells };
+  });
 }
 
 // ---- choosing --------------------------------------------------------------------------
