@@ -170,6 +170,43 @@ def test_causal_forbids_the_future_in_map_table_and_sentence(page):
     assert pixels(canvas) != before
 
 
+def test_the_map_has_the_colours_of_the_still_picture(page):
+    view = toy_steps()
+    host(page, view)
+    canvas = page.locator("canvas[role=img]")
+    for step in (1, 3, 5):
+        set_traits(page, view, step=step)
+        finding(page)
+        for row, column in ((7, 5), (2, 1), (9, 1), (0, 0)):
+            expected = [int(view._cell(row, column).colour[i : i + 2], 16) for i in (1, 3, 5)]
+            np.testing.assert_allclose(colour_in(canvas, row, column), expected, atol=8)
+
+
+def colour_in(canvas, row: int, column: int) -> list[int]:
+    """Near the left edge of a cell, beside its number."""
+    return canvas.evaluate(
+        """(node, [row, column]) => {
+          const { left, top, cell } = node.place;
+          const scale = devicePixelRatio;
+          const [x, y] = [left + (column + 0.1) * cell, top + (row + 0.5) * cell];
+          const pen = node.getContext("2d");
+          return Array.from(pen.getImageData(x * scale, y * scale, 1, 1).data.slice(0, 3));
+        }""",
+        [row, column],
+    )
+
+
+def test_the_chosen_key_is_marked_in_the_table(page):
+    host(page, toy_steps())
+    for step in (4, 5, 6):
+        page.evaluate("(step) => window.model.set('step', step)", step)
+        finding(page)
+        assert page.locator("tr.mha-chosen:visible th").all_inner_texts() == ["cat"]
+    page.evaluate("() => window.model.set('key', 5)")
+    finding(page)
+    assert page.locator("tr.mha-chosen:visible th").all_inner_texts() == ["mat"]
+
+
 def test_what_stands_below_stays_where_it_is(page):
     wide = torch.randn(3, 5, 16, generator=torch.Generator().manual_seed(0))
     view = widgets.CellSteps(list("abcde"), *wide)

@@ -10,7 +10,7 @@ import torch
 from helpers import toy_explorer
 from PIL import Image
 
-from mha_utils import attention_weights, causal_mask, widgets
+from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
 from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
 
@@ -104,6 +104,41 @@ def test_weights_equal_the_package(causal, temperature):
     scores = q[:, :7] @ k[:, :7].mT / 5**0.5 / temperature
     expected = attention_weights(scores, causal_mask(7) if causal else None)
     np.testing.assert_allclose(view.weights(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 4, 6, 12])
+def test_another_number_of_heads_cuts_the_same_columns(num_heads):
+    g = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 1, 7, 12, generator=g)  # (B, T, D)
+    given = (split_heads(x, 3)[0] for x in (q, k))
+    view = widgets.HeadExplorer([f"w{i}" for i in range(7)], *given, resplit=True)
+    assert view.num_heads == 3
+    view.num_heads = num_heads
+    scores = attention_scores(split_heads(q, num_heads), split_heads(k, num_heads))
+    np.testing.assert_allclose(view.weights(), attention_weights(scores)[0], atol=1e-6)
+    assert view.finding().startswith(f"Head 0 of {num_heads}, Dh = {12 // num_heads}: query 0,")
+    view.head = 99
+    assert view.finding().startswith(f"Head {num_heads - 1} of {num_heads}")
+
+
+def test_heads_that_can_not_be_cut_are_a_problem_shown_in_the_view():
+    x = torch.ones(2, 3, 3)
+    view = widgets.HeadExplorer(["a", "b", "c"], x, x, resplit=True)
+    before = view.png()
+    view.num_heads = 4
+    assert view.problem.startswith("ValueError: embed_dim must be divisible by num_heads, got")
+    assert view.png() == before
+    view.num_heads = 6
+    assert view.problem == ""
+    fixed = widgets.HeadExplorer(["a", "b", "c"], x, x)
+    fixed.num_heads = 1
+    assert fixed.problem == "ValueError: num_heads must stay 2 without resplit=True, got 1"
+    assert fixed.weights().shape == (2, 3, 3)
+
+
+def test_a_locked_row_is_said():
+    view = toy_explorer(row=7, locked=True)
+    assert view.finding().startswith("Query 7, “it” (locked), looks most at key 1, “cat”: 0.76.")
 
 
 def test_finding_says_what_the_numbers_say():

@@ -403,14 +403,18 @@ export function divisors(n) {
   return Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);
 }
 
-/** q_i . k_j / sqrt(Dh) for the tokens in `ids`: T x T numbers, row by row. */
-export function attentionScores(q, k, ids, headDim) {
+/**
+ * q_i . k_j / sqrt(Dh) for the tokens in `ids`: T x T numbers, row by row. A head that is some
+ * columns of a wider row says how wide the row is and at which column the head starts.
+ */
+export function attentionScores(q, k, ids, headDim, width = headDim, start = 0) {
   const scores = new Float32Array(ids.length * ids.length);
   const scale = 1 / Math.sqrt(headDim);
   for (let i = 0, at = 0; i < ids.length; i += 1) {
     for (let j = 0; j < ids.length; j += 1, at += 1) {
       let sum = 0;
-      for (let d = 0; d < headDim; d += 1) sum += q[ids[i] * headDim + d] * k[ids[j] * headDim + d];
+      const [atQ, atK] = [ids[i] * width + start, ids[j] * width + start];
+      for (let d = 0; d < headDim; d += 1) sum += q[atQ + d] * k[atK + d];
       scores[at] = sum * scale;
     }
   }

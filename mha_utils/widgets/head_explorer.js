@@ -1,10 +1,11 @@
 import {
-  attentionScores, attentionWeights, checkbox, css, drawShares, element, entropy, floats, framed,
-  hatching, liveSentence, mountView, pageColours, picture, prepare, setTrait, slider, textField,
-  watchTheme, weightColour,
+  attentionScores, attentionWeights, checkbox, css, divisors, drawShares, element, entropy, floats,
+  framed, hatching, listSlider, liveSentence, mountView, pageColours, picture, prepare, setTrait,
+  slider, textField, watchTheme, watchWidth, weightColour,
 } from "./base.js";
 
-const MAP = 380; // width of the map in CSS pixels
+const WIDEST = 380; // the map in CSS pixels, where there is room
+const MOST_HEADS = 32;
 const LABELLED = 20; // up to this many tokens every row and column carries its word
 
 export default { render: ({ model, el }) => mountView(model, el, buildHeadExplorer) };
@@ -19,16 +20,20 @@ function buildHeadExplorer(view) {
   const controls = element("div", { class: "mha-controls" });
   const length = slider(view, "tokens", "length", () => ({ min: 1, max: tokens(model).length }));
   if (model.get("editable")) controls.append(textField(view, "sentence", "sentence"));
+  if (model.get("resplit")) controls.append(headSlider(view));
   controls.append(
     length,
     slider(view, "temperature", "temperature", {
       min: 0.1, max: 4, step: 0.1, format: (t) => t.toFixed(1),
     }),
     checkbox(view, "causal", "causal"),
+    checkbox(view, "lock the row", "locked"),
   );
   const hint = element("p", { class: "mha-hint" },
-    "Arrow keys or pointer on the map: choose a query (row) and a key (column).");
-  body.append(controls, heads.node, finding, element("div", { class: "mha-panels" },
+    "Pointer or arrow keys on the map: choose a query (row) and a key (column). Click or press "
+      + "Enter: lock the row, and let it go again.");
+  const single = model.get("shape")[0] === 1 && !model.get("resplit");
+  body.append(controls, ...(single ? [] : [heads.node]), finding, element("div", { class: "mha-panels" },
     element("div", {}, map, hint), element("div", {}, bars, sums)));
 
   const cache = {};
@@ -51,8 +56,10 @@ function buildHeadExplorer(view) {
     setTrait(model, "length", tokens(model).length);
     length.update();
   });
-  view.onChange(["row", "column", "length", "temperature", "causal", "head", "sentence", "q", "k"], draw);
+  view.onChange(["row", "column", "length", "temperature", "causal", "locked", "head", "num_heads",
+    "sentence", "q", "k"], draw);
   watchTheme(view, draw);
+  watchWidth(view, body, draw);
   draw();
 }
 
@@ -72,28 +79,62 @@ function unknownWords(model) {
   return model.get("editable") ? written.filter((word) => !model.get("words").includes(word)) : [];
 }
 
-/** Everything that is drawn, as plain numbers; scores are kept until the words change. */
-function compute(model, cache) {
-  const [numHeads, numWords, headDim] = model.get("shape");
+/** The numbers of heads that share the columns evenly. */
+function splits(model) {
+  const [given, , headDim] = model.get("shape");
+  return divisors(given * headDim).filter((n) => n <= Math.max(given, MOST_HEADS));
+}
+
+function headSlider(view) {
+  return listSlider(view, "heads", "num_heads", () => splits(view.model));
+}
+
+/** (H, words, Dh) as Python sent it, to (words, D): the heads of a word side by side. */
+function joinHeads(sent, [numHeads, numWords, headDim]) {
+  const joined = new Float32Array(sent.length);
+  for (let h = 0; h < numHeads; h += 1) {
+    for (let w = 0; w < numWords; w += 1) {
+      const from = (h * numWords + w) * headDim;
+      joined.set(sent.subarray(from, from + headDim), (w * numHeads + h) * headDim);
+    }
+  }
+  return joined;
+}
+
+/** q and k as rows of D columns, and the scores of all heads for the tokens that are shown. */
+function refresh(cache, model, ids, numHeads) {
+  const shape = model.get("shape");
+  const width = shape[0] * shape[2];
+  if (cache.sent !== model.get("q")) {
+    const [q, k] = ["q", "k"].map((name) => joinHeads(floats(model.get(name)), shape));
+    Object.assign(cache, { sent: model.get("q"), q, k, key: null });
+  }
+  const key = `${numHeads}: ${ids.join()}`;
+  if (cache.key === key) return;
+  const headDim = width / numHeads;
+  const scores = Array.from({ length: numHeads }, (_, h) =>
+    attentionScores(cache.q, cache.k, ids, headDim, width, h * headDim));
+  Object.assign(cache, { key, scores });
+}
+
+/** Everything that is drawn, as plain numbers; scores are kept until words or heads change. */
+function compute(model, cache = {}) {
+  const [given, , givenDim] = model.get("shape");
+  const numHeads = splits(model).includes(model.get("num_heads")) && model.get("resplit")
+    ? model.get("num_heads") : given;
   const all = tokens(model);
   const length = Math.max(Math.min(model.get("length"), all.length), 0);
   const ids = all.slice(0, length).map(({ id }) => id);
-  const key = ids.join();
-  if (cache.key !== key || cache.sent !== model.get("q")) {
-    const [q, k] = [floats(model.get("q")), floats(model.get("k"))];
-    const table = (x, h) => x.subarray(h * numWords * headDim, (h + 1) * numWords * headDim);
-    const scores = Array.from({ length: numHeads }, (_, h) =>
-      attentionScores(table(q, h), table(k, h), ids, headDim));
-    Object.assign(cache, { key, sent: model.get("q"), q, k, scores });
-  }
+  refresh(cache, model, ids, numHeads);
   const [temperature, causal] = [model.get("temperature"), model.get("causal")];
   const row = Math.max(Math.min(model.get("row"), length - 1), 0);
-  const head = Math.min(model.get("head"), numHeads - 1);
+  const head = Math.max(Math.min(model.get("head"), numHeads - 1), 0);
   const weightsOf = (h) => attentionWeights(cache.scores[h], length, temperature, causal);
   const weights = weightsOf(head);
   const state = {
-    numHeads, numWords, headDim, length, ids, causal, temperature, row, head, weights, weightsOf,
-    q: cache.q, k: cache.k, scores: cache.scores[head],
+    numHeads, headDim: (given * givenDim) / numHeads, width: given * givenDim, length, ids, causal,
+    temperature, row, head, weights, weightsOf, q: cache.q, k: cache.k, scores: cache.scores[head],
+    resplit: model.get("resplit"), locked: model.get("locked"),
     shares: weights.subarray(row * length, (row + 1) * length),
     column: Math.max(Math.min(model.get("column"), length - 1), 0),
     word: (i) => all[i]?.word ?? "",
@@ -107,25 +148,31 @@ function describe(state, unknown) {
   const note = unknown.length ? ` Not in the vocabulary: ${unknown.join(", ")}.` : "";
   if (!state.length) return `Write a sentence with words that have vectors.${note}`;
   const best = state.shares.indexOf(Math.max(...state.shares));
-  const who = state.numHeads > 1 ? `Head ${state.head}: query` : "Query";
   const most = Math.log(state.causal ? state.row + 1 : state.length);
-  return `${who} ${state.row}, “${state.word(state.row)}”, looks most at key ${best}, `
+  return `${whoOf(state)} ${state.row}, “${state.word(state.row)}”${state.locked ? " (locked)" : ""}, `
+    + `looks most at key ${best}, `
     + `“${state.word(best)}”: ${state.shares[best].toFixed(2)}. `
     + `Entropy ${entropy(state.shares).toFixed(2)} of at most ${most.toFixed(2)} nats.${note}`;
 }
 
-function layout(state, context) {
+function whoOf({ resplit, numHeads, head, headDim }) {
+  if (resplit) return `Head ${head} of ${numHeads}, Dh = ${headDim}: query`;
+  return numHeads > 1 ? `Head ${head}: query` : "Query";
+}
+
+function layout(state, context, room) {
   const labelled = state.length <= LABELLED;
   context.font = "13px sans-serif";
   const widest = labelled
     ? Math.max(...state.ids.map((_, i) => context.measureText(state.word(i)).width), 10) : 0;
   const margin = labelled ? Math.ceil(widest) + 8 : 4;
-  return { labelled, margin, size: MAP - margin, cell: (MAP - margin) / Math.max(state.length, 1) };
+  return { labelled, margin, size: room - margin, cell: (room - margin) / Math.max(state.length, 1) };
 }
 
 function drawMap(canvas, state, { ink, paper }) {
-  const context = prepare(canvas, MAP, MAP);
-  const { labelled, margin, size, cell } = layout(state, context);
+  const room = Math.min(canvas.parentElement.clientWidth || WIDEST, WIDEST);
+  const context = prepare(canvas, room, room);
+  const { labelled, margin, size, cell } = layout(state, context, room);
   canvas.place = { margin, cell };
   if (!state.length) return;
   drawShares(context, state.weights, state.length, margin, margin, size);
@@ -162,7 +209,8 @@ function hatchFuture(context, state, margin, cell, pattern) {
 }
 
 function drawBars(canvas, state, { ink, paper, line }) {
-  const [width, height, left] = [400, 190, 4];
+  const [height, left] = [190, 4];
+  const width = Math.min(canvas.parentElement.clientWidth || 400, 400);
   const context = prepare(canvas, width, height);
   if (!state.length) return;
   const labelled = state.length <= LABELLED;
@@ -202,8 +250,8 @@ function drawBars(canvas, state, { ink, paper, line }) {
 /** Where the number in the chosen cell comes from: products, sum, scale, softmax. */
 function writeSums(tableNode, state) {
   if (!state.length) return tableNode.replaceChildren();
-  const { row, column, headDim, head, numWords, ids, length } = state;
-  const at = (x, token, d) => x[(head * numWords + ids[token]) * headDim + d];
+  const { row, column, headDim, head, width, ids, length } = state;
+  const at = (x, token, d) => x[ids[token] * width + head * headDim + d];
   const shown = Math.min(headDim, 6);
   const products = Array.from({ length: headDim }, (_, d) => at(state.q, row, d) * at(state.k, column, d));
   const sum = products.reduce((a, b) => a + b, 0);
@@ -242,24 +290,16 @@ function short(number) {
 function headButtons(view) {
   const { model } = view;
   const node = element("div", { class: "mha-heads", role: "radiogroup", "aria-label": "head" });
-  const count = model.get("shape")[0];
-  if (count < 2) return { node: document.createDocumentFragment(), drawLater: () => {} };
-  const buttons = Array.from({ length: count }, (_, h) => {
-    const map = element("canvas", { "aria-hidden": "true" });
-    const button = element("button", { role: "radio", type: "button" }, map, `head ${h}`);
-    button.addEventListener("click", () => setTrait(model, "head", h));
-    button.map = map;
-    return button;
-  });
+  let buttons = [];
   const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   node.addEventListener("keydown", (event) => {
     if (!(event.key in steps)) return;
     event.preventDefault();
-    const next = (model.get("head") + steps[event.key] + count) % count;
+    const now = buttons.findIndex((button) => button.tabIndex === 0);
+    const next = (now + steps[event.key] + buttons.length) % buttons.length;
     setTrait(model, "head", next);
     buttons[next].focus();
   });
-  node.append(...buttons);
   // The chosen head answers in its frame; the small maps follow when the reader pauses.
   let state = null;
   let pause = 0;
@@ -272,6 +312,10 @@ function headButtons(view) {
     node,
     drawLater(newest) {
       state = newest;
+      if (buttons.length !== state.numHeads) {
+        buttons = Array.from({ length: state.numHeads }, (_, h) => headButton(model, h));
+        node.replaceChildren(...buttons);
+      }
       buttons.forEach((button, h) => {
         button.setAttribute("aria-checked", String(h === state.head));
         button.tabIndex = h === state.head ? 0 : -1;
@@ -282,28 +326,54 @@ function headButtons(view) {
   };
 }
 
+function headButton(model, h) {
+  const map = element("canvas", { "aria-hidden": "true" });
+  prepare(map, 60, 60);
+  const button = element("button", { role: "radio", type: "button" }, map, `head ${h}`);
+  button.addEventListener("click", () => setTrait(model, "head", h));
+  button.map = map;
+  return button;
+}
+
+/** Take a cell; a locked row stays. */
+function choose(model, row, column) {
+  if (!model.get("locked")) setTrait(model, "row", row);
+  setTrait(model, "column", column);
+}
+
 function chooseWithKeys(canvas, model) {
-  const steps = {
-    ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["column", -1], ArrowRight: ["column", 1],
-  };
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   canvas.addEventListener("keydown", (event) => {
-    if (!(event.key in steps)) return;
-    event.preventDefault();
-    const [trait, step] = steps[event.key];
     const last = Math.min(model.get("length"), tokens(model).length) - 1;
-    setTrait(model, trait, Math.max(Math.min(model.get(trait) + step, last), 0));
+    const inside = (place) => Math.max(Math.min(place, last), 0);
+    if (event.key === "Enter") setTrait(model, "locked", !model.get("locked"));
+    else if (!(event.key in steps)) return;
+    else {
+      const [down, right] = steps[event.key];
+      choose(model, inside(inside(model.get("row")) + down), inside(inside(model.get("column")) + right));
+    }
+    event.preventDefault();
   });
 }
 
+/** Moving over the map chooses; a click locks the row that it hits, or lets the locked one go. */
 function chooseWithPointer(canvas, model, cache) {
-  const choose = (event) => {
+  const cellAt = (event) => {
     const { margin, cell } = canvas.place;
-    const place = (offset) => Math.floor((offset - margin) / cell);
-    const [row, column] = [place(event.offsetY), place(event.offsetX)];
-    if (row < 0 || column < 0 || row >= cache.length || column >= cache.length) return;
-    setTrait(model, "row", row);
-    setTrait(model, "column", column);
+    const [row, column] = [event.offsetY, event.offsetX].map((at) => Math.floor((at - margin) / cell));
+    const inside = (place) => place >= 0 && place < cache.length;
+    return inside(row) && inside(column) ? [row, column] : null;
   };
-  canvas.addEventListener("pointerdown", choose);
-  canvas.addEventListener("pointermove", (event) => event.buttons && choose(event));
+  canvas.addEventListener("pointermove", (event) => {
+    const cell = cellAt(event);
+    if (cell) choose(model, ...cell);
+  });
+  canvas.addEventListener("pointerdown", (event) => {
+    const cell = cellAt(event);
+    if (!cell) return;
+    const locked = model.get("locked");
+    setTrait(model, "locked", false);
+    choose(model, ...cell);
+    setTrait(model, "locked", !locked);
+  });
 }

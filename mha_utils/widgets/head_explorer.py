@@ -7,7 +7,15 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import data
-from mha_utils.widgets.base import LiveView
+from mha_utils.attention import (
+    attention_scores,
+    attention_weights,
+    causal_mask,
+    merge_heads,
+    split_heads,
+)
+from mha_utils.contracts import require_divisible
+from mha_utils.widgets.base import LiveView, shows_problems
 from mha_utils.widgets.still import map_picture
 
 MAX_TOKENS = 128
@@ -24,6 +32,9 @@ class HeadExplorer(LiveView):
         row, column: the query and the key chosen at first.
         temperature: divides the scores before the softmax; above 0.
         causal: whether a query may look only at itself and before.
+        resplit: let the reader cut the same D = H x Dh columns into any number of heads that
+            divides D, as `split_heads` does. `num_heads` is that number.
+        locked: keep the row while pointer and arrow keys move.
 
     Raises:
         ValueError: if q and k do not fit each other or the words, or the sentence has
@@ -39,11 +50,14 @@ class HeadExplorer(LiveView):
     editable = traitlets.Bool(False).tag(sync=True)
     sentence = traitlets.Unicode("").tag(sync=True)
     length = traitlets.Int(1).tag(sync=True)
+    resplit = traitlets.Bool(False).tag(sync=True)
+    num_heads = traitlets.Int(1).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
     column = traitlets.Int(0).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
+    locked = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -56,6 +70,8 @@ class HeadExplorer(LiveView):
         column: int = 0,
         temperature: float = 1.0,
         causal: bool = False,
+        resplit: bool = False,
+        locked: bool = False,
     ):
         q, k = _as_heads("q", q, len(words)), _as_heads("k", k, len(words))
         if q.shape != k.shape:
@@ -76,7 +92,20 @@ class HeadExplorer(LiveView):
             column=column,
             temperature=temperature,
             causal=causal,
+            resplit=resplit,
+            num_heads=q.shape[0],
+            locked=locked,
         )
+
+    @traitlets.observe("num_heads")
+    @shows_problems
+    def _keep_columns(self, change):
+        heads, _, head_dim = self.shape
+        require_divisible(heads * head_dim, self.num_heads)
+        if self.num_heads != heads and not self.resplit:
+            raise ValueError(
+                f"num_heads must stay {heads} without resplit=True, got {self.num_heads}"
+            )
 
     @property
     def tokens(self) -> list[str]:
@@ -87,33 +116,54 @@ class HeadExplorer(LiveView):
         return known[: self.length]
 
     def weights(self) -> np.ndarray:
-        """The weights that are shown now, (H, T, T)."""
+        """The weights that are shown now, (num_heads, T, T)."""
         ids = [self.words.index(word) for word in self.tokens]
         ids = ids if self.editable else list(range(self.length))
-        q, k = (np.frombuffer(b, np.float32).reshape(self.shape)[:, ids] for b in (self.q, self.k))
-        scores = np.einsum("htd,hsd->hts", q, k) / np.sqrt(self.shape[-1]) / self.temperature
-        if self.causal:
-            scores = np.where(np.tri(len(ids), dtype=bool), scores, -np.inf)
-        return torch.tensor(scores).softmax(dim=-1).numpy()
+        q, k = (self._heads(sent)[:, ids] for sent in (self.q, self.k))
+        scores = attention_scores(q, k) / self.temperature
+        mask = causal_mask(len(ids)) if self.causal else None
+        return attention_weights(scores, mask).float().numpy()
 
     def finding(self) -> str:
-        shares = self.weights()[self.head, self._row]
+        shares = self.weights()[self._head, self._row]
         best, most = int(shares.argmax()), self._row + 1 if self.causal else len(shares)
         entropy = torch.special.entr(torch.tensor(shares)).sum().item()
-        who = f"Head {self.head}: query" if self.shape[0] > 1 else "Query"
+        query = f"“{self.tokens[self._row]}”{' (locked)' if self.locked else ''}"
         return (
-            f"{who} {self._row}, “{self.tokens[self._row]}”, looks most at key {best}, "
+            f"{self._who()} {self._row}, {query}, looks most at key {best}, "
             f"“{self.tokens[best]}”: {shares[best]:.2f}. "
             f"Entropy {entropy:.2f} of at most {np.log(most):.2f} nats."
         )
 
     def still(self) -> Image.Image:
         labels = self.tokens if len(self.tokens) <= 20 else None
-        return map_picture(self.weights()[self.head], labels, self._row, self.finding())
+        return map_picture(self.weights()[self._head], labels, self._row, self.finding())
+
+    def _who(self) -> str:
+        heads, _, head_dim = self.shape
+        if self.resplit:
+            width = heads * head_dim // self._num_heads
+            return f"Head {self._head} of {self._num_heads}, Dh = {width}: query"
+        return f"Head {self._head}: query" if heads > 1 else "Query"
+
+    def _heads(self, sent: bytes) -> Tensor:
+        """The queries or keys of all words, cut as shown, in double precision."""
+        given = torch.tensor(np.frombuffer(sent, np.float32)).double().view(1, *self.shape)
+        return split_heads(merge_heads(given), self._num_heads)[0]
+
+    @property
+    def _num_heads(self) -> int:
+        heads, _, head_dim = self.shape
+        may_change = self.resplit and self.num_heads > 0 and heads * head_dim % self.num_heads == 0
+        return self.num_heads if may_change else heads
+
+    @property
+    def _head(self) -> int:
+        return max(min(self.head, self._num_heads - 1), 0)
 
     @property
     def _row(self) -> int:
-        return min(self.row, len(self.tokens) - 1)
+        return max(min(self.row, len(self.tokens) - 1), 0)
 
 
 def _as_heads(name: str, x: Tensor, num_words: int) -> np.ndarray:

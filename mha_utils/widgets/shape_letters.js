@@ -1,6 +1,6 @@
 import {
   divisors, element, framed, listSlider, liveSentence, mountView, pageColours, picture, prepare,
-  setTrait, slider, watchTheme,
+  setTrait, slider, watchTheme, watchWidth,
 } from "./base.js";
 
 const [WIDTH, GAP] = [880, 26]; // CSS pixels
@@ -35,6 +35,7 @@ function buildShapeLetters(view) {
   });
   view.onChange(["batch_size", "seq_len", "embed_dim", "num_heads"], draw);
   watchTheme(view, draw);
+  watchWidth(view, body, draw);
   draw();
 }
 

@@ -1,0 +1,178 @@
+"""The heads explorer in real Chromium: heads cut anew, a locked row, long sequences."""
+
+import numpy as np
+import pytest
+import torch
+from helpers import toy_explorer
+from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
+
+from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
+from tools.lab_browser import browser
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+def resplit_view(
+    embed_dim: int, num_heads: int, length: int = 9, seed: int = 0, **options
+) -> tuple[torch.Tensor, torch.Tensor, widgets.HeadExplorer]:
+    g = torch.Generator().manual_seed(seed)
+    q, k = torch.randn(2, 1, length, embed_dim, generator=g)
+    heads = (split_heads(x, num_heads)[0] for x in (q, k))
+    words = [f"w{i}" for i in range(length)]
+    return q, k, widgets.HeadExplorer(words, *heads, resplit=True, **options)
+
+
+@pytest.mark.parametrize(("embed_dim", "given"), [(12, 3), (16, 1), (30, 30), (7, 7)])
+def test_every_cut_is_that_of_split_heads(page, embed_dim, given):
+    length = 6
+    q, k, view = resplit_view(embed_dim, given, length, seed=embed_dim)
+    host(page, view, "\nexport { compute, splits };")
+    cuts = page.evaluate("() => window.module.splits(window.model)")
+    assert cuts == [n for n in range(1, embed_dim + 1) if embed_dim % n == 0]
+    for num_heads, causal, temperature in zip(cuts, [False, True] * 4, (0.4, 1.0, 2.5, 1.0) * 2):
+        set_traits(page, view, num_heads=num_heads, causal=causal, temperature=temperature)
+        found = page.evaluate(
+            """(n) => {
+              const state = window.module.compute(window.model);
+              return Array.from({ length: n }, (_, h) => Array.from(state.weightsOf(h)));
+            }""",
+            num_heads,
+        )
+        scores = attention_scores(split_heads(q, num_heads), split_heads(k, num_heads))
+        mask = causal_mask(length) if causal else None
+        expected = attention_weights(scores / temperature, mask)[0]
+        np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=1e-5)
+        assert finding(page) == view.finding()
+
+
+def test_the_slider_knows_only_divisors_and_the_small_maps_follow(page):
+    _, _, view = resplit_view(12, 3)
+    view.head = 2
+    host(page, view)
+    finding(page)
+    slider = page.get_by_label("heads", exact=True)
+    seen = []
+    slider.press("Home")
+    for _ in range(6):
+        text = finding(page)
+        count = page.evaluate("() => window.model.get('num_heads')")
+        assert page.locator("[role=radio]").count() == count
+        assert page.locator("[role=radio][aria-checked=true]").count() == 1
+        assert text.startswith(f"Head {min(2, count - 1)} of {count}, Dh = {12 // count}: query 0")
+        seen.append(count)
+        slider.press("ArrowRight")
+    assert seen == [1, 2, 3, 4, 6, 12]
+    assert slider.get_attribute("aria-valuetext") == "12"
+
+
+def test_another_cut_gives_another_map_and_the_first_one_comes_back(page):
+    _, _, view = resplit_view(12, 3)
+    host(page, view)
+    finding(page)
+    maps = page.locator("canvas[role=img]").first
+    before = pixels(maps)
+    for num_heads, same in ((4, False), (3, True)):
+        page.evaluate("(n) => window.model.set('num_heads', n)", num_heads)
+        finding(page)
+        assert (pixels(maps) == before) == same
+
+
+def test_the_numbers_behind_a_cell_are_those_of_the_shown_head(page):
+    q, k, view = resplit_view(12, 3, row=4, column=2)
+    view.head = 1
+    host(page, view)
+    for num_heads in (3, 6):
+        page.evaluate("(n) => window.model.set('num_heads', n)", num_heads)
+        finding(page)
+        product = (split_heads(q, num_heads)[0, 1, 4] @ split_heads(k, num_heads)[0, 1, 2]).item()
+        shown = page.locator("tr.mha-total").first.inner_text().replace("−", "-").split()
+        assert float(shown[-1]) == pytest.approx(product, abs=6e-4)
+
+
+def test_without_resplit_there_is_no_slider_for_heads(page):
+    host(page, toy_explorer())
+    assert page.get_by_label("heads", exact=True).count() == 0
+
+
+# ---- the locked row --------------------------------------------------------------------
+
+
+def hover(page, row: int, column: int) -> None:
+    canvas = page.locator("canvas[role=img]").first
+    place = canvas.evaluate("(node) => node.place")
+    box = canvas.bounding_box()
+    x, y = (place["margin"] + (n + 0.5) * place["cell"] for n in (column, row))
+    page.mouse.move(box["x"] + x, box["y"] + y)
+
+
+def show_toy(page, **options) -> None:
+    view = toy_explorer(row=7, column=1, **options)
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+
+
+def test_moving_over_the_map_chooses_until_a_click_locks_the_row(page):
+    show_toy(page)
+    hover(page, 2, 3)
+    assert finding(page).startswith("Query 2, “sat”, looks")
+    page.mouse.down()
+    page.mouse.up()
+    assert finding(page).startswith("Query 2, “sat” (locked), looks")
+    hover(page, 9, 5)
+    assert finding(page).startswith("Query 2, “sat” (locked), looks")
+    assert "Query “sat” meets key “mat”" in page.locator("table").inner_text()
+    page.mouse.down()
+    page.mouse.up()
+    assert finding(page).startswith("Query 9, “tired”, looks")
+    hover(page, 0, 0)
+    assert finding(page).startswith("Query 0, “the”, looks")
+
+
+def test_enter_and_the_checkbox_lock_too(page):
+    show_toy(page)
+    canvas = page.locator("canvas[role=img]").first
+    canvas.press("Enter")
+    assert page.get_by_label("lock the row").is_checked()
+    for key in ("ArrowUp", "ArrowRight"):
+        canvas.press(key)
+    assert finding(page).startswith("Query 7, “it” (locked), looks")
+    assert "Query “it” meets key “sat”" in page.locator("table").inner_text()
+    page.get_by_label("lock the row").uncheck()
+    canvas.press("ArrowUp")
+    assert finding(page).startswith("Query 6, “because”, looks")
+
+
+def test_a_locked_row_stays_from_head_to_head(page):
+    _, _, view = resplit_view(12, 3, row=5, locked=True)
+    host(page, view)
+    for num_heads in (1, 12, 4):
+        page.evaluate("(n) => window.model.set('num_heads', n)", num_heads)
+        assert "query 5, “w5” (locked)" in finding(page)
+
+
+# ---- up to 128 tokens ------------------------------------------------------------------
+
+
+def test_128_tokens_can_be_shown_and_shortened(page):
+    _, _, view = resplit_view(24, 12, length=128)
+    host(page, view)
+    length = page.get_by_label("tokens", exact=True)
+    assert length.get_attribute("max") == "128"
+    finding(page)
+    canvas = page.locator("canvas[role=img]").first
+    for _ in range(200):
+        canvas.press("ArrowDown", no_wait_after=True)
+    assert "query 127, “w127”" in finding(page)
+    length.press("Home")
+    for _ in range(4):
+        length.press("ArrowRight")
+    assert "query 4, “w4”" in finding(page)
+    set_traits(page, view, row=127, length=5)
+    assert finding(page) == view.finding()
