@@ -86,6 +86,7 @@ LAYERS = {
     "tasks_weights": {"tasks"},
     "checking": {"tasks"},
     "checks": {"checking", "tasks", "tasks_heads", "tasks_weights"},
+    "museum": {"attention", "modules"},
     "data": set(),
     "theme": set(),
     "machine": set(),

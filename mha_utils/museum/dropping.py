@@ -1,0 +1,106 @@
+"""Room 4: wrong dropout."""
+
+import torch
+import torch.nn.functional as F
+
+from mha_utils.museum.record import piece
+from mha_utils.museum.steps import Steps
+
+
+@piece("dropout without 1/(1 - p)", "08", 2)
+class NoRescaling(Steps):
+    """What is kept is not divided by 1 - p: training sees smaller sums than evaluation."""
+
+    def drop(self, weights):
+        return super().drop(weights) * (1 - self.dropout if self.training else 1)
+
+
+@piece("dropout with p as the probability to keep", "08", 1)
+class KeepsWithP(Steps):
+    """p is read as keep_prob, as in TensorFlow 1: with p = 0.1, nine of ten are dropped."""
+
+    def drop(self, weights):
+        return F.dropout(weights, 1 - self.dropout if self.dropout else 0.0, self.training)
+
+
+@piece("dropout on the scores", "08", 1)
+class DropsScores(Steps):
+    """Scores are dropped before the softmax, and exp(0) = 1 is a share like any other."""
+
+    def attend(self, scores, mask):
+        weights = self.weigh(self.drop(scores), mask)
+        return weights, weights
+
+
+@piece("dropout on the values", "08", 1)
+class DropsValues(Steps):
+    """Numbers of the values are dropped in the place of weights: all queries miss the same."""
+
+    def gather(self, weights, dropped, v):
+        return weights @ self.drop(v)
+
+
+@piece("dropout on what is gathered", "08", 1, "nikhilbarhate99/min-decision-transformer #2")
+class DropsGathered(Steps):
+    """What the heads have gathered is dropped, instead of weights."""
+
+    def gather(self, weights, dropped, v):
+        return self.drop(weights @ v)
+
+
+@piece("dropout shared by the heads", "08", 1)
+class DropsForAllHeads(Steps):
+    """One draw of (T, S) for all heads: they lose the same weights."""
+
+    def drop(self, weights):
+        return weights * super().drop(torch.ones_like(weights[:, :1]))
+
+
+@piece("dropout shared by the batch", "08", 1)
+class DropsForAllSequences(Steps):
+    """One draw for all sequences: they lose the same weights."""
+
+    def drop(self, weights):
+        return weights * super().drop(torch.ones_like(weights[:1]))
+
+
+@piece("dropout of whole keys", "08", 1)
+class DropsKeys(Steps):
+    """One draw for all queries: a dropped key is missing everywhere."""
+
+    def drop(self, weights):
+        return weights * super().drop(torch.ones_like(weights[:, :, :1]))
+
+
+@piece("dropout left on in evaluation", "08", 4, "pytorch/pytorch #124464")
+class DropsInEvaluation(Steps):
+    """F.dropout is called without training=self.training, whose default is True."""
+
+    def drop(self, weights):
+        return F.dropout(weights, self.dropout)
+
+
+@piece("dropout never applied", "08", 1, "zhouhaoyi/Informer2020 #97")
+class NeverDrops(Steps):
+    """The probability is stored, and nothing uses it."""
+
+    def drop(self, weights):
+        return weights
+
+
+@piece("rows renormalised after dropout", "08", 3)
+class RenormalisesRows(Steps):
+    """What is kept is divided by its sum, not by 1 - p: rows sum to 1 again."""
+
+    def drop(self, weights):
+        kept = super().drop(weights)
+        return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@piece("weights returned after dropout", "10", 4, "pytorch/pytorch #42929")
+class WeightsAfterDropout(Steps):
+    """Outputs are right; in training the returned rows do not sum to 1."""
+
+    def attend(self, scores, mask):
+        _, dropped = super().attend(scores, mask)
+        return dropped, dropped
