@@ -143,7 +143,7 @@ def _require_right_gradients(answer: Callable, task: Task, case: Case, tensors) 
     grads = torch.autograd.grad(came, tensors, torch.tensor(grad_out).to(came), allow_unused=True)
     right = task.gradients_of(case.arrays, list(case.constants.values()), grad_out)
     for name, grad, expected in zip(task.inputs, grads, right):
-        if grad is None or not _close(grad.double().numpy(), expected):
+        if grad is None or not close(grad.double().numpy(), expected):
             raise _Wrong(f"✗ {call} has right values, but a wrong gradient for {name}")
 
 
@@ -210,7 +210,7 @@ def _require_tensor(came, expected: np.ndarray, call: str) -> None:
 
 def _require_values(came: Tensor, expected: np.ndarray, call: str) -> None:
     came = came.detach().double().numpy()
-    if _close(came, expected):
+    if close(came, expected):
         return
     at = np.unravel_index(np.argmax(np.nan_to_num(abs(came - expected), nan=np.inf)), came.shape)
     raise _WrongNumbers(
@@ -226,7 +226,7 @@ def _named_mistake(answer: Callable, task: Task, cases: list[Case]) -> str:
     for name, mistake in task.mistakes.items():
         with np.errstate(all="ignore"):
             wrong = [np.asarray(mistake(*case.plain), dtype=np.float64) for case in cases]
-        if all(r.shape == w.shape and _close(r, w) for r, w in zip(results, wrong)):
+        if all(r.shape == w.shape and close(r, w) for r, w in zip(results, wrong)):
             return f"\n  Your result equals: {name}"
     return ""
 
@@ -239,7 +239,8 @@ def _result(answer: Callable, case: Case) -> np.ndarray:
         return np.empty(0)  # equals no mistake
 
 
-def _close(came: np.ndarray, expected: np.ndarray) -> bool:
+def close(came: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether all numbers agree up to rounding, NaN with NaN."""
     tolerance = TOLERANCE * max(1.0, np.nanmax(np.abs(expected), initial=0.0))
     return np.allclose(came, expected, rtol=0, atol=tolerance, equal_nan=True)
 

@@ -13,6 +13,7 @@ from mha_utils.checking import (
     check_task,
     check_values,
 )
+from mha_utils.module_check import Adapter, adapter_for, check_module
 
 
 def check_attention_scores(answer: Callable, seed: int = 0) -> Report:
@@ -157,3 +158,24 @@ def check_module_parameter_count(answer: Callable) -> Report:
     """Check `answer(embed_dim, num_heads)`: numbers in the four projections, biases included."""
     cases = ((1, 1), (12, 3), (512, 8), (512, 64))
     return check_values(answer, cases, lambda embed_dim, num_heads: 4 * embed_dim * (embed_dim + 1))
+
+
+def check_multi_head_attention(
+    answer: Callable, adapter: Adapter | None = None, seed: int = 0, **options
+) -> Report:
+    """Check a whole multi-head attention: a class, a module or a function, yours or anybody's.
+
+    Outputs, gradients and weights are compared with NumPy for many sizes, masks and modes, in
+    training and in evaluation; dropout is looked at from outside. A wrong answer is compared with
+    every piece of the museum.
+
+    Args:
+        answer: a class called with sizes (`embed_dim`, `num_heads`, or other usual names), a
+            module, or a function of (q, k, v) like `F.scaled_dot_product_attention`.
+        adapter: how to build, load and call it; found out by itself for the usual kinds.
+        options: `causal`, `true_means`, `empty_rows` of `module_check.adapter_for`.
+
+    Raises:
+        ValueError: if it is unclear how to build, load or call the answer.
+    """
+    return check_module(answer, adapter or adapter_for(answer, **options), seed)

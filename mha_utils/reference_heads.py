@@ -30,6 +30,12 @@ def multi_head_batched(x, context, parameters: dict, num_heads: int, mask=None) 
     return _linear(_as_tokens(attention_batched(*heads, mask)[0]), *parameters["out"])
 
 
+def multi_head_weights(x, context, parameters: dict, num_heads: int, mask=None) -> np.ndarray:
+    """The weights of every head: (B, H, T, S)."""
+    heads = [_as_heads(a, num_heads) for a in _project(x, context, parameters)]
+    return attention_batched(*heads, mask)[1]
+
+
 def multi_head_gradients_loops(
     x, context, parameters: dict, num_heads: int, grad_out, mask=None
 ) -> dict[str, np.ndarray]:

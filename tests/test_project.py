@@ -85,7 +85,9 @@ LAYERS = {
     "tasks_heads": {"tasks", "reference", "reference_heads"},
     "tasks_weights": {"tasks"},
     "checking": {"tasks"},
-    "checks": {"checking", "tasks", "tasks_heads", "tasks_weights"},
+    "checks": {"checking", "tasks", "tasks_heads", "tasks_weights", "module_check"},
+    "module_check": {"attention", "masks", "modules", "museum", "checking", "reference_heads"},
+    "check": {"checks"},
     "museum": {"attention", "modules"},
     "data": set(),
     "theme": set(),
@@ -111,7 +113,16 @@ def test_imports_run_one_way(path):
 
 
 @pytest.mark.parametrize(
-    "name", ["reference", "reference_heads", "tasks", "tasks_heads", "tasks_weights"]
+    "name",
+    [
+        "reference",
+        "reference_heads",
+        "tasks",
+        "tasks_heads",
+        "tasks_weights",
+        "module_check/scenarios",
+        "module_check/dropout_probe",
+    ],
 )
 def test_the_oracle_knows_no_torch(name):
     tree = ast.parse((ROOT / "mha_utils" / f"{name}.py").read_text())

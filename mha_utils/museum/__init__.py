@@ -8,10 +8,11 @@ from mha_utils.museum import projecting, weighing, masking, dropping  # isort: s
 from mha_utils.museum.record import FOUND, Mutant
 from mha_utils.museum.steps import Steps
 
-__all__ = ["MUSEUM", "ROOMS", "Mutant", "Steps", "mutant"]
+__all__ = ["DROPPING", "MUSEUM", "ROOMS", "Mutant", "Steps", "mutant"]
 
 ROOMS = (projecting, weighing, masking, dropping)
 MUSEUM = tuple(FOUND)
+DROPPING = tuple(m for m in MUSEUM if m.module.__module__ == dropping.__name__)  # right without it
 
 
 def mutant(name: str) -> Mutant:

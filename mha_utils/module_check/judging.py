@@ -1,0 +1,167 @@
+"""Hold a whole multi-head attention to the NumPy reference, and name the mistake if it is known."""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from torch import nn
+
+from mha_utils.checking import Report, close
+from mha_utils.module_check import dropout_probe
+from mha_utils.module_check.adapter import Adapter
+from mha_utils.module_check.attempts import Attempt, Results
+from mha_utils.module_check.diagnosis import (
+    can_probe_dropout,
+    diagnosis,
+    dropout_diagnosis,
+    dropout_findings,
+)
+from mha_utils.module_check.naming import UnknownNameError
+from mha_utils.module_check.scenarios import SCENARIOS, Drawn, Scenario, draw, for_sizes
+
+NOT_TRIED = {
+    "context": "cross-attention",
+    "mask": "masks",
+    "causal": "is_causal",
+    "empty rows": "rows with nothing to attend to",
+    "dropout": "dropout",
+}
+
+
+class WrongError(Exception):
+    """Carries the message of a failed check, and whether only numbers were wrong."""
+
+    def __init__(self, message: str, only_numbers: bool = False):
+        super().__init__(message)
+        self.only_numbers = only_numbers
+
+
+def check_module(answer, adapter: Adapter, seed: int) -> Report:
+    """Try `answer` on every scenario that its adapter can play; then look at its dropout."""
+    name = name_of(answer)
+    cases = [draw(scenario, seed) for scenario in scenarios_for(adapter)]
+    try:
+        for case in cases:
+            require_right(name, adapter, case)
+    except WrongError as wrong:
+        return Report(False, f"{wrong}{diagnosis(adapter, cases) if wrong.only_numbers else ''}")
+    try:
+        for training in (True, False) if can_probe_dropout(adapter) else ():
+            require_right_dropout(name, adapter, training)
+    except WrongError as wrong:
+        return Report(False, f"{wrong}{dropout_diagnosis(adapter) if wrong.only_numbers else ''}")
+    left_out = [text for key, text in NOT_TRIED.items() if key not in adapter.takes]
+    not_tried = f"; not tried: {', '.join(left_out)}" if left_out else ""
+    tried = "outputs, gradients" + (" and weights" if "weights" in adapter.takes else "")
+    return Report(True, f"✓ {name}: {tried} right in {len(cases)} cases{not_tried}")
+
+
+def scenarios_for(adapter: Adapter) -> list[Scenario]:
+    """Those that the adapter can play; all of them causal if the module always is."""
+    everything = for_sizes(*adapter.sizes) if adapter.sizes else SCENARIOS
+    found = [s for s in everything if s.needs <= adapter.takes]
+    if adapter.always_causal:
+        found = [replace(s, is_causal=True) for s in found]
+    return list(dict.fromkeys(found))
+
+
+def require_right(name: str, adapter: Adapter, case: Drawn) -> None:
+    """Raise WrongError at the first thing that is wrong in this case."""
+    where = describe(name, case.scenario)
+    attempt = Attempt(adapter, case)
+    for need_weights in (True, False):
+        found = told(name, where, lambda need=need_weights: attempt.results(need))
+        expected = attempt.expected()
+        if found["out"].size == 0:
+            raise WrongError(f"○ {name}: not solved yet (no tensor came; is there a `return`?)")
+        require_shapes(found, expected, where)
+        for kind in ("out", "weights"):
+            if kind in found and not close(found[kind], expected[kind]):
+                raise WrongError(numbers(kind, found[kind], expected[kind], where), True)
+    if case.scenario.with_gradient:
+        require_gradients(found, expected, where)
+
+
+def told(name: str, where: str, play: Callable):
+    """play(); what the answer raises is shown as the answer's own."""
+    try:
+        return play()
+    except UnknownNameError:
+        raise
+    except NotImplementedError:
+        raise WrongError(f"○ {name}: not solved yet (it raised NotImplementedError)") from None
+    except Exception as error:
+        text = f"✗ {where} raised {type(error).__name__}{line_of(error)}: {error}"
+        raise WrongError(text) from error
+
+
+def require_shapes(found: Results, expected: Results, where: str) -> None:
+    names = {"out": "the output", "weights": "the weights"}
+    for kind, meaning in names.items():
+        if kind in found and found[kind].shape != expected[kind].shape:
+            wanted, came = expected[kind].shape, found[kind].shape
+            raise WrongError(f"✗ {where}: {meaning} should have shape {wanted}, got {came}")
+
+
+def require_gradients(found: Results, expected: Results, where: str) -> None:
+    grads = {n: g for n, g in expected.items() if n not in ("out", "weights")}
+    if not any(n in found for n in grads):
+        raise WrongError(f"✗ {where}: the output is right, but no gradient flows back", True)
+    wrong = [n for n in grads if n in found and not close(found[n], grads[n])]
+    if wrong:
+        text = f"✗ {where}: the output is right, and the gradient is wrong for {', '.join(wrong)}"
+        raise WrongError(text, True)
+
+
+def numbers(kind: str, came: np.ndarray, expected: np.ndarray, where: str) -> str:
+    """Where it is furthest off, with the row of numbers around it."""
+    off = np.nan_to_num(np.abs(came - expected), nan=np.inf)
+    at = np.unravel_index(np.argmax(off), off.shape)
+    place = ", ".join(str(int(i)) for i in at[:-1])
+    return (
+        f"✗ {where}: {'the weights have' if kind == 'weights' else 'the output has'} the right "
+        f"shape and wrong numbers.\n"
+        f"  Furthest off in {kind}[{place}]: expected {row(expected[at[:-1]])}\n"
+        f"  {' ' * len(f'Furthest off in {kind}[{place}]:')} got      {row(came[at[:-1]])}"
+    )
+
+
+def row(values: np.ndarray) -> str:
+    shown = ", ".join(f"{v:.4f}" for v in values[:8])
+    return f"[{shown}{', ...' if len(values) > 8 else ''}]"
+
+
+def require_right_dropout(name: str, adapter: Adapter, training: bool) -> None:
+    where = f"{name} with dropout={dropout_probe.P}"
+    found = told(name, where, lambda: dropout_findings(adapter, training))
+    complaint = dropout_probe.complaint(found, training)
+    if complaint:
+        raise WrongError(f"✗ {where}: {complaint}", True)
+
+
+def describe(name: str, scenario: Scenario) -> str:
+    width, (query_len, key_len) = scenario.embed_dim, scenario.lengths
+    x = (scenario.batch_size, query_len, width)
+    context = f", context {(scenario.batch_size, key_len, width)}" if scenario.key_len else ""
+    masks = {"all": "(T, S)", "padding": "(B, 1, 1, S)", "heads": "(B, H, T, S)", "empty": "(T, S)"}
+    mask = f", mask {masks[scenario.mask]}" if scenario.mask else ""
+    causal = ", is_causal=True" if scenario.is_causal else ""
+    mode = "training" if scenario.training else "evaluation"
+    sizes = f"embed_dim={width}, num_heads={scenario.num_heads}"
+    return f"{name}({sizes}) in {mode}, x {x}{context}{mask}{causal}"
+
+
+def name_of(answer) -> str:
+    return getattr(answer, "__name__", type(answer).__name__)
+
+
+OURS = (str(Path(__file__).parents[1]), str(Path(nn.__file__).parents[1]))
+
+
+def line_of(error: Exception) -> str:
+    """The last line of the answer's own code that the error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.line for f in frames if f.line and not f.filename.startswith(OURS)]
+    return f" in your line `{lines[-1]}`" if lines else ""

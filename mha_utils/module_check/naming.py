@@ -1,0 +1,110 @@
+"""What the parts of attention are called elsewhere: constructor arguments and parameters."""
+
+import inspect
+import re
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+ARGUMENTS = {
+    "embed_dim": "embed_dim d_model dim n_embd hidden_size hidden_dim hid_dim emb_size embed_size"
+    " embedding_dim model_dim d_in d_out width features",
+    "num_heads": "num_heads n_heads heads h n_head nhead num_attention_heads",
+    "head_dim": "head_dim dim_head d_k d_v head_size",
+    "dropout": "dropout dropout_p p attn_dropout dropout_rate attn_drop dropout_prob pdrop",
+    "bias": "bias qkv_bias use_bias",
+    "length": "context_length block_size max_len max_seq_len seq_len n_ctx",
+    "batch_first": "batch_first",
+}
+MASKS = ("mask", "attn_mask", "attention_mask", "src_mask")
+CAUSAL = ("is_causal", "causal")
+WEIGHTS = ("need_weights", "return_weights", "return_attention", "output_attentions")
+CONTEXTS = ("context", "memory", "encoder_output", "key_value_states")
+DROPOUTS = ("dropout_p", "dropout")
+LONGEST = 64  # of the sequences that the check tries
+LAYERS = {
+    "q": "q qproj query queries wq toq wquery qlinear linearq fcq wqs queryproj qlin projq",
+    "k": "k kproj key keys wk tok wkey klinear lineark fck wks keyproj klin projk",
+    "v": "v vproj value values wv tov wvalue vlinear linearv fcv wvs valueproj vlin projv",
+    "out": "out o outproj oproj wo toout wout proj cproj dense fc fcout fco output outlinear"
+    " linearo linearout outputproj outputlinear projection unifyheads outlin projout",
+    "qkv": "qkv inproj qkvproj cattn toqkv wqkv querykeyvalue qkvlinear",
+    "kv": "kv tokv kvproj wkv",
+}
+MEANING = {word: meaning for meaning, words in ARGUMENTS.items() for word in words.split()}
+LAYER = {word: layer for layer, words in LAYERS.items() for word in words.split()}
+
+
+class UnknownNameError(ValueError):
+    """A name that says nothing to the check: the caller has to say what it means."""
+
+
+def option_names(function: Callable) -> list[str]:
+    """The names of the arguments; those of F.scaled_dot_product_attention, which hides them."""
+    if function is torch.nn.functional.scaled_dot_product_attention:
+        return ["query", "key", "value", "attn_mask", "dropout_p", "is_causal"]
+    try:
+        return list(inspect.signature(function).parameters)
+    except ValueError:
+        return []
+
+
+def name_among(names: list[str], known: tuple[str, ...]) -> str | None:
+    """The first of the known names that is there."""
+    return next((name for name in known if name in names), None)
+
+
+def build_by_names(answer: Callable) -> Callable:
+    """(embed_dim, num_heads, dropout, bias) -> answer(...), by the names of its arguments."""
+
+    def build(embed_dim, num_heads, dropout, bias):
+        values = {"embed_dim": embed_dim, "num_heads": num_heads, "dropout": dropout, "bias": bias}
+        values |= {"head_dim": embed_dim // num_heads, "length": LONGEST, "batch_first": True}
+        given = {}
+        for name, parameter in inspect.signature(answer).parameters.items():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            if name in MEANING:
+                given[name] = values[MEANING[name]]
+            elif parameter.default is parameter.empty:
+                raise UnknownNameError(
+                    f"what is the argument {name!r} of {answer.__name__}? Known are "
+                    f"{sorted(MEANING)}; for others make an Adapter with `build`"
+                )
+        return answer(**given)
+
+    return build
+
+
+def takes_argument(answer: Callable, meaning: str) -> bool:
+    """Whether a class has a constructor argument of that meaning."""
+    return any(MEANING.get(name) == meaning for name in option_names(answer))
+
+
+def load_by_names(module: nn.Module, ours) -> dict[str, Tensor]:
+    """Our parameters under the names, and in the layout, of another module.
+
+    Raises:
+        UnknownNameError: if a parameter is none of the four layers by its name.
+    """
+    return {name: _counterpart(module, name, p, ours) for name, p in module.named_parameters()}
+
+
+def _counterpart(module: nn.Module, name: str, parameter: Tensor, ours) -> Tensor:
+    stem, kind = re.fullmatch(r"(.*?)[._]?(weight|bias)?", name).groups()
+    words = [part for part in stem.split(".") if not part.isdigit()]
+    layer = LAYER.get(re.sub("[^a-z]", "", words[-1].lower()) if words else "")
+    if layer is None or kind is None:
+        raise UnknownNameError(
+            f"which layer is the parameter {name!r} {tuple(parameter.shape)}? Names like q_proj, "
+            "k_proj, v_proj, qkv_proj, out_proj are known; for others make an Adapter with `load`"
+        )
+    parts = ["out"] if layer == "out" else list(layer)
+    made = torch.cat([ours[f"{part}.{kind}"] for part in parts])
+    owner = type(module.get_submodule(name.rpartition(".")[0])).__name__
+    made = made.T if kind == "weight" and owner == "Conv1D" else made  # GPT-2 stores x @ weight
+    if made.shape != parameter.shape:
+        wanted = tuple(made.shape)
+        raise UnknownNameError(f"{name} should be {wanted} here, got {tuple(parameter.shape)}")
+    return made
