@@ -161,7 +161,7 @@ def check_module_parameter_count(answer: Callable) -> Report:
 
 
 def check_multi_head_attention(
-    answer: Callable, adapter: Adapter | None = None, seed: int = 0, **options
+    answer, adapter: Adapter | None = None, seed: int = 0, **options
 ) -> Report:
     """Check a whole multi-head attention: a class, a module or a function, yours or anybody's.
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from mha_utils.attention import causal_mask
+
 ALL = frozenset({"context", "mask", "causal", "weights", "weights in training", "empty rows"})
 ALL |= {"dropout"}
 
@@ -24,6 +26,7 @@ class Adapter:
     takes: which of "context", "mask", "causal", "weights" (per head), "weights in training"
         (before dropout), "empty rows" (zeros for a query without keys) and "dropout" to try.
     always_causal: the module hides the future without being asked.
+    causal_as_mask: `call` gives the module a causal mask where it is asked for `is_causal`.
     sizes: (embed_dim, num_heads) where `build` cannot choose them.
     """
 
@@ -32,13 +35,22 @@ class Adapter:
     call: Callable
     takes: frozenset[str] = ALL
     always_causal: bool = False
+    causal_as_mask: bool = False
     sizes: tuple[int, int] | None = None
 
 
-def run(adapter: Adapter, module: nn.Module, *arguments) -> tuple[Tensor, Tensor | None]:
+def run(adapter: Adapter, module: nn.Module, *arguments):
     """Call through the adapter: (out, weights or None)."""
     result = adapter.call(module, *arguments)
     if isinstance(result, tuple | list):
         out, weights = (*result, None)[:2]
         return out, weights if isinstance(weights, Tensor) else None
     return result, None
+
+
+def joined(mask: Tensor | None, is_causal: bool, query_len: int, key_len: int) -> Tensor | None:
+    """One mask for modules that take no `is_causal`."""
+    if not is_causal:
+        return mask
+    causal = causal_mask(query_len, key_len)
+    return causal if mask is None else mask & causal

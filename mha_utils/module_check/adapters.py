@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from torch import nn
 
-from mha_utils.attention import causal_mask
 from mha_utils.masks import to_torch_mha
-from mha_utils.module_check.adapter import ALL, Adapter
+from mha_utils.module_check.adapter import ALL, Adapter, joined
 from mha_utils.module_check.around import function_adapter
 from mha_utils.module_check.instances import can_drop, copies_of, sizes_of
 from mha_utils.module_check.naming import (
@@ -28,7 +27,7 @@ from mha_utils.module_check.naming import (
 
 
 def adapter_for(
-    answer: Callable,
+    answer,
     *,
     causal: bool = False,
     true_means: str = "may attend",
@@ -48,8 +47,8 @@ def adapter_for(
     """
     if true_means not in ("may attend", "not allowed"):
         raise ValueError(f"true_means must be 'may attend' or 'not allowed', got {true_means!r}")
-    if not callable(answer):
-        raise ValueError(f"a class, a module or a function is needed, got {answer!r}")
+    if not callable(answer) or (inspect.isclass(answer) and not issubclass(answer, nn.Module)):
+        raise ValueError(f"a class or object of nn.Module or a function is needed, got {answer!r}")
     if is_attention_function(answer):
         return function_adapter(answer, true_means, empty_rows is not False)
     build, sizes = build_by_names(answer), None
@@ -67,15 +66,14 @@ def adapter_for(
     takes = takes - (set() if can_drop(answer) else {"dropout"})
     if causal:
         takes = takes - {"causal", "context"}
-    return Adapter(build, load_by_names, call, takes, causal, sizes)
+    as_mask = name_among(names, CAUSAL) is None or is_torch
+    return Adapter(build, load_by_names, call, takes, causal, as_mask, sizes)
 
 
 def torch_call(module, x, context, mask, is_causal, need_weights):
     """As `nn.MultiheadAttention` is called: True = not allowed, weights not averaged."""
     keys = x if context is None else context
-    if is_causal:
-        causal = causal_mask(x.shape[1], keys.shape[1])
-        mask = causal if mask is None else mask & causal
+    mask = joined(mask, is_causal, x.shape[1], keys.shape[1])
     options = {"need_weights": need_weights, "average_attn_weights": False}
     if mask is not None:
         shape = (len(x), module.num_heads, x.shape[1], keys.shape[1])
@@ -104,9 +102,8 @@ def series_call(names: list[str], true_means: str) -> tuple[Callable, frozenset[
         options = {} if context is None or is_triple else {context_name: context}
         if is_causal and causal_name:
             options[causal_name] = True
-        elif is_causal:
-            causal = causal_mask(x.shape[1], keys.shape[1])
-            mask = causal if mask is None else mask & causal
+        else:
+            mask = joined(mask, is_causal, x.shape[1], keys.shape[1])
         if mask is not None:
             options[mask_name] = mask if true_means == "may attend" else ~mask
         if need_weights and weights_name:

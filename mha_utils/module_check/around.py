@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from mha_utils.attention import causal_mask, merge_heads, split_heads
-from mha_utils.module_check.adapter import Adapter
+from mha_utils.attention import merge_heads, split_heads
+from mha_utils.module_check.adapter import Adapter, joined
 from mha_utils.module_check.naming import (
     CAUSAL,
     DROPOUTS,
@@ -43,9 +43,7 @@ def function_adapter(function: Callable, true_means: str, empty_rows: bool) -> A
         options = {dropout_name: dropout} if dropout else {}
         if is_causal and causal_name and mask is None and q.shape[2] == k.shape[2]:
             return function(q, k, v, **options, **{causal_name: True})
-        if is_causal:
-            causal = causal_mask(q.shape[2], k.shape[2])
-            mask = causal if mask is None else mask & causal
+        mask = joined(mask, is_causal, q.shape[2], k.shape[2])
         if mask is not None:
             options[mask_name] = mask if true_means == "may attend" else ~mask
         return function(q, k, v, **options)

@@ -1,5 +1,6 @@
 """Which mistake it is: the piece of the museum that an answer equals, or where it is wrong."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,98 +9,117 @@ import torch
 from mha_utils import museum
 from mha_utils.checking import close
 from mha_utils.module_check import dropout_probe
-from mha_utils.module_check.adapter import Adapter
-from mha_utils.module_check.adapters import series_call
+from mha_utils.module_check.adapter import Adapter, joined
 from mha_utils.module_check.attempts import Attempt, Results
-from mha_utils.module_check.naming import load_by_names, option_names
+from mha_utils.module_check.naming import load_by_names
 from mha_utils.module_check.scenarios import Drawn, Scenario
-from mha_utils.modules import MultiHeadAttention
 
-CALL, _ = series_call(option_names(MultiHeadAttention.forward), "may attend")
-
-
-def can_probe_dropout(adapter: Adapter) -> bool:
-    wide_enough = adapter.sizes is None or adapter.sizes[0] // adapter.sizes[1] >= 3
-    return "dropout" in adapter.takes and wide_enough
+POLARITY = "If True means 'not allowed' in yours, say true_means='not allowed'."
+MEETING = "Sequences of a batch see each other: is (B, T, D) read as (T, B, D)? See chapter 10."
+REMEMBERED: dict[tuple, Results | None] = {}  # what the pieces gave
 
 
-def dropout_findings(adapter: Adapter, training: bool) -> dropout_probe.Findings:
-    """What dropout does, with returned weights and without."""
-    sizes = adapter.sizes or (36, 4)
-    one_hot = dropout_probe.one_hot_case(sizes[1], sizes[0] // sizes[1], adapter.always_causal)
-    case = replace(one_hot, scenario=replace(one_hot.scenario, training=training))
-    attempt = Attempt(adapter, case, dropout_probe.P)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        found = [attempt.results(need_weights) for need_weights in (False, True)]
-    weights = found[1].get("weights")
-    given = weights if not training or "weights in training" in adapter.takes else None
-    seen = [dropout_probe.look(case, f["out"], w) for f, w in zip(found, (None, given))]
-    expected = dropout_probe.RIGHT if training else dropout_probe.NO_DROPOUT
-    return seen[0] if seen[0] != expected else seen[1]
-
-
-def diagnosis(adapter: Adapter, cases: list[Drawn]) -> str:
+def diagnosis(adapter: Adapter, attempts: list[Attempt]) -> str:
     """The piece of the museum that the answer equals everywhere, or where it is wrong."""
-    attempts = [Attempt(adapter, case) for case in cases]
     found = [quietly(attempt) for attempt in attempts]
-    is_wrong = [not same(f, a.expected()) for f, a in zip(found, attempts)]
+    is_wrong = [f is None or not same(f, a.expected) for f, a in zip(found, attempts)]
     pairs = sorted(zip(is_wrong, found, attempts), key=lambda triple: not triple[0])
     for piece in museum.MUSEUM:
-        twin = Adapter(piece.module, load_by_names, CALL, adapter.takes, sizes=adapter.sizes)
-        if all(same(f, twin_results(twin, attempt)) for _, f, attempt in pairs):
+        if all(same(f, twin_results(piece, attempt)) for _, f, attempt in pairs):
             return named(piece)
-    return where_it_is_wrong([c.scenario for c in cases], is_wrong)
+    if sequences_meet(adapter, attempts[0].case):
+        return f"\n  {MEETING}"
+    return where_it_is_wrong([a.case.scenario for a in attempts], is_wrong)
 
 
 def dropout_diagnosis(adapter: Adapter) -> str:
     """The piece about dropout that does what the answer does; all of them are right without it."""
     found = [quiet_dropout(adapter, training) for training in (True, False)]
     for piece in museum.DROPPING:
-        twin = Adapter(piece.module, load_by_names, causally(adapter), adapter.takes)
-        twin = replace(twin, sizes=adapter.sizes, always_causal=adapter.always_causal)
+        twin = twin_of(piece, adapter)
         if all(f == quiet_dropout(twin, t) for f, t in zip(found, (True, False))):
             return named(piece)
     return ""
 
 
 def named(piece: museum.Mutant) -> str:
-    return f"\n  Your result equals: {piece.name} ({piece.place}).\n  {piece.wrong}"
+    hint = f"\n  {POLARITY}" if piece.name == "mask inverted" else ""
+    return f"\n  Your result equals: {piece.name} ({piece.place}).\n  {piece.wrong}{hint}"
 
 
-def causally(adapter: Adapter) -> Callable:
-    """The museum's call, always causal if the answer is."""
-    if not adapter.always_causal:
-        return CALL
-    return lambda module, x, context, mask, is_causal, need: CALL(
-        module, x, context, mask, True, need
-    )
+def can_probe_dropout(adapter: Adapter) -> bool:
+    """Whether it drops at all, and has heads that are wide enough for one-hot values."""
+    wide_enough = adapter.sizes is None or adapter.sizes[0] // adapter.sizes[1] >= 3
+    return "dropout" in adapter.takes and wide_enough
 
 
-def twin_results(twin: Adapter, attempt: Attempt) -> Results | None:
-    """What a piece gives for the same case, with the biases that the answer has."""
-    given = attempt.case.parameters
-    kept = {n: a if n in attempt.biases or "weight" in n else 0 * a for n, a in given.items()}
+def dropout_findings(adapter: Adapter, training: bool) -> dropout_probe.Findings:
+    """What dropout does, with returned weights and without: the first that is not as it should."""
+    width, num_heads = adapter.sizes or (36, 4)
+    one_hot = dropout_probe.one_hot_case(num_heads, width // num_heads, adapter.always_causal)
+    case = replace(one_hot, scenario=replace(one_hot.scenario, training=training))
+    attempt = Attempt(adapter, case, dropout_probe.P)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found = [attempt.results(need_weights) for need_weights in (False, True)]
+    weights = found[1].get("weights")
+    promised = weights if not training or "weights in training" in adapter.takes else None
+    seen = [dropout_probe.look(case, f["out"], w) for f, w in zip(found, (None, promised))]
+    expected = dropout_probe.RIGHT if training else dropout_probe.NO_DROPOUT
+    return seen[0] if seen[0] != expected else seen[1]
+
+
+def twin_of(piece: museum.Mutant, adapter: Adapter) -> Adapter:
+    """The piece, asked for what the answer is asked for."""
+
+    def call(module, x, context, mask, is_causal, need_weights):
+        keys = x if context is None else context
+        if adapter.causal_as_mask and not adapter.always_causal:
+            mask, is_causal = joined(mask, is_causal, x.shape[1], keys.shape[1]), False
+        options = {"mask": mask, "is_causal": is_causal or adapter.always_causal}
+        return module(x, context, need_weights=need_weights, **options)
+
+    build = functools.partial(made, piece.module)
+    return replace(adapter, build=build, load=load_by_names, call=call)
+
+
+@functools.cache
+def made(module, *sizes):
+    return module(*sizes)
+
+
+def twin_results(piece: museum.Mutant, attempt: Attempt) -> Results | None:
+    """What a piece gives for the same case, with the biases that the answer has; remembered."""
+    adapter, case = attempt.adapter, attempt.case
+    flags = (adapter.causal_as_mask, adapter.always_causal)
+    key = (piece.name, case.scenario, case.seed, frozenset(attempt.biases), *flags)
+    if key not in REMEMBERED:
+        parameters = {
+            name: array if "weight" in name or name in attempt.biases else 0 * array
+            for name, array in case.parameters.items()
+        }
+        twin = Attempt(twin_of(piece, adapter), replace(case, parameters=parameters))
+        REMEMBERED[key] = or_none(twin.results)
+    return REMEMBERED[key]
+
+
+def or_none(play: Callable):
+    """play(), or None if it raises."""
     try:
-        return Attempt(twin, replace(attempt.case, parameters=kept)).results()
+        return play()
     except Exception:
         return None
 
 
 def quietly(attempt: Attempt) -> Results | None:
-    """Results with weights, and the output without, which may come in another way."""
-    try:
-        plain = attempt.results(need_weights=False)["out"]
-        return attempt.results() | {"plain out": plain}
-    except Exception:
-        return None
+    """The results, and the output without weights where it was asked for: another way, perhaps."""
+    found = or_none(attempt.results)
+    plain = attempt.played.get(False)
+    return found if found is None or plain is None else found | {"plain out": plain["out"]}
 
 
 def quiet_dropout(adapter: Adapter, training: bool) -> dropout_probe.Findings | None:
-    try:
-        return dropout_findings(adapter, training)
-    except Exception:
-        return None
+    return or_none(lambda: dropout_findings(adapter, training))
 
 
 def same(found: Results | None, others: Results | None) -> bool:
@@ -111,6 +131,15 @@ def same(found: Results | None, others: Results | None) -> bool:
     return all(found[n].shape == others[n].shape and close(found[n], others[n]) for n in shared)
 
 
+def sequences_meet(adapter: Adapter, case: Drawn) -> bool:
+    """Whether sequence 0 comes out differently when it is alone."""
+    alone = {name: getattr(case, name)[:1] for name in ("x", "context", "grad_out")}
+    scenario = replace(case.scenario, batch_size=1)
+    cases = (case, replace(case, scenario=scenario, **alone))
+    together, single = (quietly(Attempt(adapter, c)) for c in cases)
+    return bool(together and single and not close(together["out"][:1], single["out"]))
+
+
 KINDS: dict[str, Callable[[Scenario], bool]] = {
     "there is more than one head and more than one token": lambda s: (
         s.num_heads > 1 and s.query_len > 1
@@ -118,9 +147,7 @@ KINDS: dict[str, Callable[[Scenario], bool]] = {
     "there is more than one head": lambda s: s.num_heads > 1,
     "there is more than one token": lambda s: max(s.lengths) > 1,
     "a mask is given": lambda s: bool(s.mask),
-    "the mask is not the same for all heads and sequences": lambda s: (
-        s.mask in ("padding", "heads")
-    ),
+    "the mask is not the same for all sequences": lambda s: s.mask in ("padding", "heads"),
     "the mask is not the same for all heads": lambda s: s.mask == "heads",
     "a query may attend to nothing": lambda s: s.mask == "empty",
     "is_causal is on": lambda s: s.is_causal,
@@ -130,8 +157,8 @@ KINDS: dict[str, Callable[[Scenario], bool]] = {
     "keys come from other tokens than queries": lambda s: s.key_len is not None,
     "x is not contiguous": lambda s: not s.contiguous,
     "scores are large": lambda s: s.spread > 1,
-    "in training": lambda s: s.training,
-    "in evaluation": lambda s: not s.training,
+    "it is in training": lambda s: s.training,
+    "it is in evaluation": lambda s: not s.training,
 }
 
 
@@ -140,6 +167,5 @@ def where_it_is_wrong(scenarios: list[Scenario], wrong: list[bool]) -> str:
     for text, belongs in KINDS.items():
         if any(wrong) and [belongs(s) for s in scenarios] == wrong:
             return f"\n  It is wrong wherever {text}, and right everywhere else."
-    return (
-        f"\n  It is wrong in {sum(wrong)} of {len(wrong)} cases, and equals no piece of the museum."
-    )
+    share = f"{sum(wrong)} of {len(wrong)} cases"
+    return f"\n  It is wrong in {share}, and equals no piece of the museum."

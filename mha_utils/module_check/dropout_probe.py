@@ -4,6 +4,7 @@ Every token's value is one-hot, and the output layer is a rotation that can be u
 output shows the weights that were used, one by one.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,7 @@ RIGHT = Findings("1/(1 - p)", "p", (), True, "before")
 NO_DROPOUT = Findings("1", "none", (), True, "before")
 
 
+@functools.cache
 def one_hot_case(num_heads: int, head_dim: int, is_causal: bool) -> Drawn:
     """Values of token j: 1 in column j and in the last column of every head; no biases."""
     seq_len, width = head_dim - 1, num_heads * head_dim
@@ -62,7 +64,7 @@ def used_weights(case: Drawn, out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def look(case: Drawn, out: np.ndarray, returned: np.ndarray | None) -> Findings:
     """Compare the weights that were used with those that dropout was given."""
-    weights = case.expected(set())["weights"]
+    weights = case.expected(frozenset())["weights"]
     used, sums = used_weights(case, out)
     allowed = weights > 1e-6
     is_zero = (np.abs(used) < 1e-5) & allowed

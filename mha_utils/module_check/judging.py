@@ -1,5 +1,6 @@
 """Hold a whole multi-head attention to the NumPy reference, and name the mistake if it is known."""
 
+import functools
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from mha_utils.module_check.diagnosis import (
     dropout_findings,
 )
 from mha_utils.module_check.naming import UnknownNameError
-from mha_utils.module_check.scenarios import SCENARIOS, Drawn, Scenario, draw, for_sizes
+from mha_utils.module_check.scenarios import SCENARIOS, Scenario, draw, for_sizes
 
 NOT_TRIED = {
     "context": "cross-attention",
@@ -40,13 +41,13 @@ class WrongError(Exception):
 
 def check_module(answer, adapter: Adapter, seed: int) -> Report:
     """Try `answer` on every scenario that its adapter can play; then look at its dropout."""
-    name = name_of(answer)
-    cases = [draw(scenario, seed) for scenario in scenarios_for(adapter)]
+    name, adapter = name_of(answer), replace(adapter, build=functools.cache(adapter.build))
+    attempts = [Attempt(adapter, draw(s, seed)) for s in scenarios_for(adapter)]
     try:
-        for case in cases:
-            require_right(name, adapter, case)
+        for attempt in attempts:
+            require_right(name, attempt)
     except WrongError as wrong:
-        return Report(False, f"{wrong}{diagnosis(adapter, cases) if wrong.only_numbers else ''}")
+        return Report(False, f"{wrong}{diagnosis(adapter, attempts) if wrong.only_numbers else ''}")
     try:
         for training in (True, False) if can_probe_dropout(adapter) else ():
             require_right_dropout(name, adapter, training)
@@ -54,8 +55,9 @@ def check_module(answer, adapter: Adapter, seed: int) -> Report:
         return Report(False, f"{wrong}{dropout_diagnosis(adapter) if wrong.only_numbers else ''}")
     left_out = [text for key, text in NOT_TRIED.items() if key not in adapter.takes]
     not_tried = f"; not tried: {', '.join(left_out)}" if left_out else ""
-    tried = "outputs, gradients" + (" and weights" if "weights" in adapter.takes else "")
-    return Report(True, f"✓ {name}: {tried} right in {len(cases)} cases{not_tried}")
+    has_weights = any("weights" in attempt.results() for attempt in attempts)
+    tried = "outputs, gradients and weights" if has_weights else "outputs and gradients"
+    return Report(True, f"✓ {name}: {tried} right in {len(attempts)} cases{not_tried}")
 
 
 def scenarios_for(adapter: Adapter) -> list[Scenario]:
@@ -67,21 +69,21 @@ def scenarios_for(adapter: Adapter) -> list[Scenario]:
     return list(dict.fromkeys(found))
 
 
-def require_right(name: str, adapter: Adapter, case: Drawn) -> None:
+def require_right(name: str, attempt: Attempt) -> None:
     """Raise WrongError at the first thing that is wrong in this case."""
-    where = describe(name, case.scenario)
-    attempt = Attempt(adapter, case)
+    where = describe(name, attempt.case.scenario)
     for need_weights in (True, False):
         found = told(name, where, lambda need=need_weights: attempt.results(need))
-        expected = attempt.expected()
         if found["out"].size == 0:
             raise WrongError(f"○ {name}: not solved yet (no tensor came; is there a `return`?)")
-        require_shapes(found, expected, where)
+        if attempt.changed:
+            raise WrongError(f"✗ {where} changes its input {attempt.changed[0]} in place")
+        require_shapes(found, attempt.expected, where)
         for kind in ("out", "weights"):
-            if kind in found and not close(found[kind], expected[kind]):
-                raise WrongError(numbers(kind, found[kind], expected[kind], where), True)
-    if case.scenario.with_gradient:
-        require_gradients(found, expected, where)
+            if kind in found and not close(found[kind], attempt.expected[kind]):
+                raise WrongError(numbers(kind, found[kind], attempt.expected[kind], where), True)
+    if attempt.case.scenario.with_gradient:
+        require_gradients(attempt.results(), attempt.expected, where)
 
 
 def told(name: str, where: str, play: Callable):

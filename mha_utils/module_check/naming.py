@@ -1,5 +1,6 @@
 """What the parts of attention are called elsewhere: constructor arguments and parameters."""
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -69,8 +70,9 @@ def build_by_names(answer: Callable) -> Callable:
                 given[name] = values[MEANING[name]]
             elif parameter.default is parameter.empty:
                 raise UnknownNameError(
-                    f"what is the argument {name!r} of {answer.__name__}? Known are "
-                    f"{sorted(MEANING)}; for others make an Adapter with `build`"
+                    f"what is the argument {name!r} of {answer.__name__}? Names like embed_dim, "
+                    "d_model, num_heads, n_head, dropout are known; for others make an Adapter "
+                    "with `build`"
                 )
         return answer(**given)
 
@@ -92,19 +94,26 @@ def load_by_names(module: nn.Module, ours) -> dict[str, Tensor]:
 
 
 def _counterpart(module: nn.Module, name: str, parameter: Tensor, ours) -> Tensor:
-    stem, kind = re.fullmatch(r"(.*?)[._]?(weight|bias)?", name).groups()
-    words = [part for part in stem.split(".") if not part.isdigit()]
-    layer = LAYER.get(re.sub("[^a-z]", "", words[-1].lower()) if words else "")
-    if layer is None or kind is None:
+    parts, kind = _parts(name)
+    if not parts:
         raise UnknownNameError(
             f"which layer is the parameter {name!r} {tuple(parameter.shape)}? Names like q_proj, "
             "k_proj, v_proj, qkv_proj, out_proj are known; for others make an Adapter with `load`"
         )
-    parts = ["out"] if layer == "out" else list(layer)
-    made = torch.cat([ours[f"{part}.{kind}"] for part in parts])
-    owner = type(module.get_submodule(name.rpartition(".")[0])).__name__
-    made = made.T if kind == "weight" and owner == "Conv1D" else made  # GPT-2 stores x @ weight
+    pieces = [ours[f"{part}.{kind}"] for part in parts]
+    made = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+    if kind == "weight" and parameter.shape == made.T.shape != made.shape:
+        made = made.T  # as in GPT-2, which stores x @ weight
     if made.shape != parameter.shape:
         wanted = tuple(made.shape)
         raise UnknownNameError(f"{name} should be {wanted} here, got {tuple(parameter.shape)}")
     return made
+
+
+@functools.cache
+def _parts(name: str) -> tuple[tuple[str, ...], str | None]:
+    """ "self.to_kv.weight" -> (("k", "v"), "weight"); no parts if the name is unknown."""
+    stem, kind = re.fullmatch(r"(.*?)[._]?(weight|bias)?", name).groups()
+    words = [part for part in stem.split(".") if not part.isdigit()]
+    layer = LAYER.get(re.sub("[^a-z]", "", words[-1].lower()), "") if words and kind else ""
+    return ("out",) if layer == "out" else tuple(layer), kind

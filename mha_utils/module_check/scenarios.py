@@ -1,5 +1,6 @@
 """The inputs on which multi-head attention is tried, and what has to come out: NumPy only."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -51,7 +52,7 @@ class Scenario:
         return {name for name, is_wanted in wanted.items() if is_wanted}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # so that results can be remembered for each
 class Drawn:
     """The arrays of a scenario; `mask` is the given one, without the causal part."""
 
@@ -61,6 +62,7 @@ class Drawn:
     mask: np.ndarray | None
     parameters: dict[str, np.ndarray]
     grad_out: np.ndarray
+    seed: int = 0
 
     def joined_mask(self) -> np.ndarray | None:
         """The given mask and the causal one, the last query aligned with the last key."""
@@ -70,7 +72,8 @@ class Drawn:
         causal = np.tri(query_len, key_len, key_len - query_len, dtype=bool)
         return causal if self.mask is None else self.mask & causal
 
-    def expected(self, biases: set[str]) -> dict[str, np.ndarray]:
+    @functools.cache  # noqa: B019  (cases are drawn once, see `draw`)
+    def expected(self, biases: frozenset[str]) -> dict[str, np.ndarray]:
         """Output, weights and gradients by name, with these biases and no others."""
         given = self.parameters
         parameters = {
@@ -117,6 +120,7 @@ SCENARIOS = (
 )
 
 
+@functools.cache
 def draw(scenario: Scenario, seed: int) -> Drawn:
     """Fresh numbers for a scenario."""
     random = np.random.default_rng([seed, *map(int, scenario.lengths), scenario.num_heads])
@@ -130,7 +134,7 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
     parameters = {n: normal(width, width, spread=1.5 * width**-0.5) for n in WEIGHT_NAMES}
     parameters |= {n: normal(width, spread=0.5) for n in BIAS_NAMES}
     grad_out = normal(scenario.batch_size, query_len, width)
-    return Drawn(scenario, x, context, draw_mask(scenario, random), parameters, grad_out)
+    return Drawn(scenario, x, context, draw_mask(scenario, random), parameters, grad_out, seed)
 
 
 def draw_mask(scenario: Scenario, random) -> np.ndarray | None:
