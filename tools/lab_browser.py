@@ -153,12 +153,13 @@ class Lab:
         )
 
     def views(self) -> list[int]:
-        """The places of all cells that make a live view."""
+        """The places of all cells that show a live view."""
         return self.page.evaluate(
             """() => {
               const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
-              return Array.from(cells).flatMap((cell, index) =>
-                cell.sharedModel.source.includes("widgets.") ? [index] : []);
+              const shows = (cell) => (cell.toJSON().outputs ?? []).some((output) =>
+                "application/vnd.jupyter.widget-view+json" in (output.data ?? {}));
+              return Array.from(cells).flatMap((cell, at) => (shows(cell) ? [at] : []));
             }"""
         )
 

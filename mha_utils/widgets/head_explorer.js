@@ -192,8 +192,9 @@ function drawMap(canvas, state, { ink, paper }) {
     context.restore();
   }
   context.strokeStyle = THEME.mark;
-  context.lineWidth = 2.5;
+  context.lineWidth = state.locked ? 5 : 2.5;
   context.strokeRect(margin, margin + state.row * cell, size, cell);
+  context.lineWidth = 2.5;
   const [x, y] = [margin + state.column * cell, margin + state.row * cell];
   context.strokeStyle = "#ffffff";
   context.strokeRect(x + 2, y + 2, Math.max(cell - 4, 1), Math.max(cell - 4, 1));
@@ -268,7 +269,7 @@ function writeSums(tableNode, state) {
     [`÷ √${headDim} = score`, "", short(score)],
     ...(state.temperature === 1 ? [] : [["÷ temperature", state.temperature.toFixed(1), short(tempered)]]),
     masked ? ["in the future: masked", "", "−∞"] : null,
-    ["softmax over the row = weight", "", state.shares[column].toFixed(4)],
+    ["softmax of the row = weight", "", state.shares[column].toFixed(4)],
   ].filter(Boolean);
   tableNode.replaceChildren(
     element("caption", {}, `Query “${state.word(row)}” meets key “${state.word(column)}”`),
