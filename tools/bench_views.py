@@ -24,6 +24,7 @@ g = torch.Generator().manual_seed(0)
 q, k = torch.randn(2, 12, 128, 32, generator=g)
 widgets.HeadExplorer(words, q, k)
 """
+CUT = OURS.replace("q, k)", "q, k, resplit=True)")
 SHAPES = """
 from mha_utils import widgets
 widgets.ShapeLetters(batch_size=3, seq_len=8, embed_dim=24, num_heads=4)
@@ -80,6 +81,7 @@ def draw(temperature=10):
 VIEWS = {
     "HeadExplorer, 12 heads x 128 tokens": (OURS, ".mha-view input[type=range] >> nth=1"),
     "CellSteps, 12 tokens x 16": (STEPS, ".mha-view input[type=range] >> nth=0"),
+    "HeadExplorer, 384 columns cut anew": (CUT, ".mha-view input[type=range] >> nth=0"),
     "ShapeLetters, 3 x 8 x 24": (SHAPES, ".mha-view input[type=range] >> nth=1"),
     "MemoryRibbon, 2 x 6 x 4 x 4": (RIBBON, ".mha-view input[type=range] >> nth=1"),
     "DropoutDraws, 500 x 12 x 12": (DROPOUT, ".mha-view input[type=range] >> nth=1"),

@@ -101,7 +101,7 @@ function joinHeads(sent, [numHeads, numWords, headDim]) {
   return joined;
 }
 
-/** q and k as rows of D columns, and the scores of all heads for the tokens that are shown. */
+/** q and k as rows of D columns, and the scores of a head as soon as it is asked for. */
 function refresh(cache, model, ids, numHeads) {
   const shape = model.get("shape");
   const width = shape[0] * shape[2];
@@ -111,10 +111,10 @@ function refresh(cache, model, ids, numHeads) {
   }
   const key = `${numHeads}: ${ids.join()}`;
   if (cache.key === key) return;
-  const headDim = width / numHeads;
-  const scores = Array.from({ length: numHeads }, (_, h) =>
+  const [headDim, scores] = [width / numHeads, []];
+  const scoresOf = (h) => (scores[h] ??=
     attentionScores(cache.q, cache.k, ids, headDim, width, h * headDim));
-  Object.assign(cache, { key, scores });
+  Object.assign(cache, { key, scoresOf });
 }
 
 /** Everything that is drawn, as plain numbers; scores are kept until words or heads change. */
@@ -126,14 +126,15 @@ function compute(model, cache = {}) {
   const length = Math.max(Math.min(model.get("length"), all.length), 0);
   const ids = all.slice(0, length).map(({ id }) => id);
   refresh(cache, model, ids, numHeads);
+  const { scoresOf } = cache;
   const [temperature, causal] = [model.get("temperature"), model.get("causal")];
   const row = Math.max(Math.min(model.get("row"), length - 1), 0);
   const head = Math.max(Math.min(model.get("head"), numHeads - 1), 0);
-  const weightsOf = (h) => attentionWeights(cache.scores[h], length, temperature, causal);
+  const weightsOf = (h) => attentionWeights(scoresOf(h), length, temperature, causal);
   const weights = weightsOf(head);
   const state = {
     numHeads, headDim: (given * givenDim) / numHeads, width: given * givenDim, length, ids, causal,
-    temperature, row, head, weights, weightsOf, q: cache.q, k: cache.k, scores: cache.scores[head],
+    temperature, row, head, weights, weightsOf, q: cache.q, k: cache.k, scores: scoresOf(head),
     resplit: model.get("resplit"), locked: model.get("locked"),
     shares: weights.subarray(row * length, (row + 1) * length),
     column: Math.max(Math.min(model.get("column"), length - 1), 0),
@@ -291,6 +292,7 @@ function short(number) {
 function headButtons(view) {
   const { model } = view;
   const node = element("div", { class: "mha-heads", role: "radiogroup", "aria-label": "head" });
+  const all = []; // a button is made once and shown when there are so many heads
   let buttons = [];
   const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   node.addEventListener("keydown", (event) => {
@@ -314,10 +316,13 @@ function headButtons(view) {
     drawLater(newest) {
       state = newest;
       if (buttons.length !== state.numHeads) {
-        buttons = Array.from({ length: state.numHeads }, (_, h) => headButton(model, h));
-        node.replaceChildren(...buttons);
+        while (all.length < state.numHeads) all.push(headButton(model, all.length));
+        buttons.slice(state.numHeads).forEach((button) => button.remove());
+        node.append(...all.slice(buttons.length, state.numHeads));
+        buttons = all.slice(0, state.numHeads);
       }
       buttons.forEach((button, h) => {
+        if ((button.tabIndex === 0) === (h === state.head)) return;
         button.setAttribute("aria-checked", String(h === state.head));
         button.tabIndex = h === state.head ? 0 : -1;
       });
@@ -330,7 +335,8 @@ function headButtons(view) {
 function headButton(model, h) {
   const map = element("canvas", { "aria-hidden": "true" });
   prepare(map, 60, 60);
-  const button = element("button", { role: "radio", type: "button" }, map, `head ${h}`);
+  const unchosen = { role: "radio", type: "button", "aria-checked": "false", tabindex: "-1" };
+  const button = element("button", unchosen, map, `head ${h}`);
   button.addEventListener("click", () => setTrait(model, "head", h));
   button.map = map;
   return button;
