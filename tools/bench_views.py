@@ -93,7 +93,7 @@ VIEWS = {
 
 # A frame counts when the canvas was drawn to and the browser then got to its next task.
 HOOK = """() => {
-  for (const name of ["drawImage", "putImageData", "fillRect"]) {
+  for (const name of ["drawImage", "putImageData", "fillRect", "stroke"]) {
     const original = CanvasRenderingContext2D.prototype[name];
     CanvasRenderingContext2D.prototype[name] = function (...args) {
       window.drawn = true;
