@@ -3,7 +3,7 @@ BIN := $(VENV)/bin
 export VENV
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks site style media bench bench-views lock clean
+.PHONY: help lab test notebooks site style media faults bench-views bench lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -29,6 +29,9 @@ style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 
 media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
 	@$(BIN)/python media/src/pictures.py
+
+faults: $(VENV)/lab,test.ok  ## plant every known fault: do chapters and tests notice?
+	@$(BIN)/python -m tools.faults
 
 bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views in Chromium
 	@$(BIN)/python -m tools.bench_views

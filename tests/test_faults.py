@@ -1,0 +1,162 @@
+"""The regressions bite: planted faults are noticed. All of them at once: `make faults`."""
+
+import json
+import re
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import torch
+
+from mha_utils import checks
+from mha_utils.museum import MUSEUM
+from tools import faults
+from tools.fault_list import FAULTS
+from tools.nbval_strict import FLOAT, same_text
+from tools.notebooks import chapters
+from tools.planting import ROOT, copy_project, planted
+
+PACKAGE = ROOT / "mha_utils"
+SAMPLE = [f for f in FAULTS if f.chapters.split()[0] in ("05", "06", "08", "09")][::4]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.name)
+def test_what_is_replaced_is_there(fault):
+    assert (PACKAGE / fault.file).read_text().count(fault.old) == 1
+    assert fault.new != fault.old
+
+
+def test_there_are_many_and_each_has_a_name():
+    assert len(FAULTS) >= 40
+    assert len({f.name for f in FAULTS}) == len({(f.file, f.old, f.new) for f in FAULTS})
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("copy")
+    copy_project(folder)
+    return folder
+
+
+@pytest.mark.parametrize("number", sorted({f.chapters.split()[0] for f in SAMPLE}))
+def test_a_chapter_without_a_fault_runs_as_stored(copy, number):
+    assert faults.by_chapters(copy, number, only=True) is None
+
+
+@pytest.mark.parametrize("fault", SAMPLE, ids=lambda f: f.name)
+def test_a_chapter_notices_a_fault(copy, fault):
+    with planted(copy, fault):
+        assert faults.by_chapters(copy, fault.chapters, only=True)
+
+
+def test_a_fault_that_is_not_there_cannot_be_planted(copy):
+    fault = FAULTS[0]._replace(old="no such line")
+    expected = f"{fault.name}: 'no such line' should stand once in {fault.file}"
+    with pytest.raises(ValueError, match=re.escape(expected)), planted(copy, fault):
+        pass
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda p: p.stem)
+def test_a_changed_number_is_seen(path):
+    """Every stored decimal number, moved by two of its last places, one at a time."""
+    for text in stored_texts(path):
+        for number in FLOAT.finditer(text):
+            places = len(number[0].split(".")[1])
+            moved = f"{Decimal(number[0]) + 2 * Decimal(10) ** -places:.{places}f}"
+            assert not same_text(text[: number.start()] + moved + text[number.end() :], text)
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda p: p.stem)
+def test_every_chapter_can_be_tampered_with(path, tmp_path):
+    copied = Path(shutil.copy(path, tmp_path))
+    before = list(stored_texts(path))
+    assert " -> " in faults.tamper(copied)
+    assert [a for a, b in zip(before, stored_texts(copied), strict=True) if not same_text(b, a)]
+
+
+def stored_texts(path):
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            texts = (output.get("text", []), output.get("data", {}).get("text/plain", []))
+            yield from ("".join(text) for text in texts)
+
+
+def made(piece):
+    return piece.module(8, 2).eval()
+
+
+STEP_CHECKS = {  # a step of the museum, the check of that step, and how the step answers
+    "merge": (checks.check_merge_heads, lambda m: m.merge),
+    "causal": (checks.check_causal_mask, lambda m: m.causal),
+    "hide": (checks.check_masked_weights, lambda m: m.weigh),
+    "weigh": (checks.check_masked_weights, lambda m: m.weigh),
+}
+STEPS = [m for m in MUSEUM if m.step in STEP_CHECKS]
+
+
+@pytest.mark.parametrize("piece", STEPS, ids=lambda m: m.name)
+def test_the_check_of_a_step_rejects_every_piece_about_it(piece):
+    check, answer = STEP_CHECKS[piece.step]
+    assert not check(answer(made(piece)))
+
+
+@pytest.mark.parametrize("piece", [m for m in MUSEUM if m.step == "split"], ids=lambda m: m.name)
+def test_the_check_of_splitting_rejects_every_split(piece):
+    def split(x, num_heads):
+        module = made(piece)
+        module.num_heads = num_heads
+        return module.split(x)
+
+    assert not checks.check_split_heads(split)
+
+
+SCORES = [
+    m for m in MUSEUM if m.step == "score" and "num_heads" not in m.module.score.__code__.co_names
+]
+
+
+@pytest.mark.parametrize("piece", SCORES, ids=lambda m: m.name)
+def test_the_check_of_scores_rejects_every_score(piece):
+    assert not checks.check_attention_scores(made(piece).score)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["softmax over the queries", "softmax over the whole map", "no softmax"],
+)
+def test_the_check_of_softmax_rejects_every_softmax(name):
+    piece = next(m for m in MUSEUM if m.name == name)
+    assert not checks.check_attention_weights(made(piece).softmax)
+
+
+WHOLE = [  # pieces that are wrong in self-attention with a mask for each sequence, in evaluation
+    m
+    for m in MUSEUM
+    if m.step in ("split", "merge", "score", "softmax", "hide", "gather", "project_out")
+    and m.name not in ("softmax without taking off the largest",)
+    and "dropout" not in m.name
+]
+
+
+@pytest.mark.parametrize("piece", WHOLE, ids=lambda m: m.name)
+def test_the_exercise_of_the_whole_layer_rejects_it(piece):
+    def answer(x, w_q, w_k, w_v, w_out, num_heads, mask):
+        module = piece.module(x.shape[-1], num_heads, bias=False).eval()
+        names = ("q_proj", "k_proj", "v_proj", "out_proj")
+        weights = {f"{n}.weight": w for n, w in zip(names, (w_q, w_k, w_v, w_out))}
+        return torch.func.functional_call(module, weights, (x,), {"mask": mask})
+
+    assert not checks.check_multi_head(answer)
+
+
+def test_the_stored_table_is_of_these_faults_and_none_survives():
+    if not faults.TABLE.exists():
+        pytest.skip("make faults has not been run")
+    table = json.loads(faults.TABLE.read_text("utf-8"))
+    assert set(table["faults"]) == {f"museum: {m.name}" for m in MUSEUM} | {f.name for f in FAULTS}
+    assert set(table["tampered"]) == {path.stem for path in chapters()}
+    assert all(row["red"] for row in table["tampered"].values())
+    assert len(faults.EQUIVALENT) <= 3
+    for name, row in table["faults"].items():
+        assert name in faults.EQUIVALENT or (row["chapters"] and row["pytest"]), name

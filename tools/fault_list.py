@@ -1,0 +1,90 @@
+# ruff: noqa: E501
+"""Faults that are planted in the package: a name, a file, what stands there and what will."""
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """`old` occurs once in `file` of the package; `chapters` are tried first."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    chapters: str
+
+
+CAUSAL = "everywhere.tril(diagonal=key_len - query_len)"
+FAULTS = [
+    Fault(name, file, old, new, chapters)
+    for file, chapters, name, old, new in (
+        ("attention.py", "01 07", "no scale", "q / q.shape[-1] ** 0.5", "q"),
+        ("attention.py", "01 07", "scale by Dh", "q.shape[-1] ** 0.5", "q.shape[-1]"),
+        ("attention.py", "01 07", "scale by T", "q.shape[-1] ** 0.5", "q.shape[-2] ** 0.5"),
+        ("attention.py", "01 07", "scale inverted", "(q / q.shape[-1]", "(q * q.shape[-1]"),
+        ("attention.py", "01 07", "cube root", "q.shape[-1] ** 0.5", "q.shape[-1] ** (1 / 3)"),
+        ("attention.py", "01", "softmax over queries", "scores.softmax(dim=-1)", "scores.softmax(-2)"),
+        ("attention.py", "01", "exponent twice", "return scores.softmax", "return scores.exp().softmax"),
+        ("attention.py", "06", "masked: over queries", "masked.softmax(dim=-1)", "masked.softmax(-2)"),
+        ("attention.py", "06", "mask inverted", "fill(~mask, -torch.inf)", "fill(mask, -torch.inf)"),
+        ("attention.py", "06", "hidden scores are 0", "fill(~mask, -torch.inf)", "fill(~mask, 0.0)"),
+        ("attention.py", "06", "inf, not -inf", "fill(~mask, -torch.inf)", "fill(~mask, torch.inf)"),
+        ("attention.py", "06 07", "small fill", "fill(~mask, -torch.inf)", "fill(~mask, -5.0)"),
+        ("attention.py", "06", "NaN rows", ".softmax(dim=-1).masked_fill(~mask, 0.0)", ".softmax(-1)"),
+        ("attention.py", "06", "ones in empty rows", "(~mask, 0.0)", "(~mask, 1.0)"),
+        ("attention.py", "01 03", "weights transposed", "return weights @ v, w", "return weights.mT @ v, w"),
+        ("attention.py", "06 03", "attention without mask", "scores(q, k), mask)", "scores(q, k), None)"),
+        ("attention.py", "01 03", "q for k", "attention_scores(q, k), mask", "attention_scores(k, q), mask"),
+        ("attention.py", "06", "causal off by one", CAUSAL, CAUSAL[:-1] + " - 1)"),
+        ("attention.py", "06", "causal sees the next", CAUSAL, CAUSAL[:-1] + " + 1)"),
+        ("attention.py", "06", "causal top left", CAUSAL, "everywhere.tril()"),
+        ("attention.py", "06", "causal upside down", CAUSAL, CAUSAL.replace("tril", "triu")),
+        ("attention.py", "06", "T keys always", "torch.ones(query_len, key_len,", "torch.ones(query_len, query_len,"),
+        ("attention.py", "06", "padding inverted", "(positions < lengths", "(positions >= lengths"),
+        ("attention.py", "06", "one padding key too many", "(positions < lengths", "(positions <= lengths"),
+        ("attention.py", "06", "padding over queries", "[:, None, None, :]", "[:, None, :, None]"),
+        ("attention.py", "05 09", "direct view", "return x.view(batch_size, seq_len, num_heads, embed_dim // num_heads).transpose(1, 2)", "return x.reshape(batch_size, num_heads, seq_len, embed_dim // num_heads)"),
+        ("attention.py", "05 09", "columns dealt out", "x.view(batch_size, seq_len, num_heads, embed_dim // num_heads).transpose(1, 2)", "x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)"),
+        ("attention.py", "05 09", "split copies", "embed_dim // num_heads).transpose(1, 2)", "embed_dim // num_heads).transpose(1, 2).clone()"),
+        ("attention.py", "09", "merge without transpose", "heads.transpose(1, 2).reshape", "heads.reshape"),
+        ("attention.py", "09", "merge mixes columns", "heads.transpose(1, 2).reshape", "heads.permute(0, 2, 3, 1).reshape"),
+        ("attention.py", "09", "merge turned round", "heads.transpose(1, 2).reshape", "heads.flip(1).transpose(1, 2).reshape"),
+        ("attention.py", "09", "merge copies", "seq_len, num_heads * head_dim)", "seq_len, num_heads * head_dim).clone()"),
+        ("attention.py", "08", "drop: no 1/(1 - p)", "(draw >= p) / (1 - p)", "(draw >= p)"),
+        ("attention.py", "08", "drop: divided by p", "(draw >= p) / (1 - p)", "(draw >= p) / p"),
+        ("attention.py", "08", "drop: keeps with p", "(draw >= p)", "(draw < p)"),
+        ("attention.py", "08", "drop: one draw for all rows", "rand(weights.shape,", "rand(weights.shape[-1:],"),
+        ("attention.py", "08", "drop: NaN for p = 1", "if p == 1:", "if p == 2:"),
+        ("modules.py", "01", "head: v through k", "self.k_proj(x), self.v_proj(x), mask)", "self.k_proj(x), self.k_proj(x), mask)"),
+        ("modules.py", "01 06", "head: no mask", "self.v_proj(x), mask)", "self.v_proj(x), None)"),
+        ("modules.py", "03", "stack: v from k", "copies @ self.v_weight", "copies @ self.k_weight"),
+        ("modules.py", "03", "stack: heads turned round", "cat(heads.unbind(dim=1)", "cat(heads.flip(1).unbind(dim=1)"),
+        ("modules.py", "03 06", "stack: no mask", "attention(q, k, v, mask)", "attention(q, k, v)"),
+        ("modules.py", "10", "module: q and k swapped", "split_heads(self.q_proj(x)", "split_heads(self.k_proj(x)"),
+        ("modules.py", "10", "module: keys from x", "self.k_proj(context)", "self.k_proj(x)"),
+        ("modules.py", "10", "module: v through k", "self.v_proj(values)", "self.k_proj(values)"),
+        ("modules.py", "10", "module: mask replaces causal", "scores = scores.masked_fill_(~causal, -torch.inf)", "scores = scores"),
+        ("modules.py", "10", "module: causal inverted", "masked_fill_(~causal", "masked_fill_(causal"),
+        ("modules.py", "10 12", "module: causal replaces mask", "mask & causal", "causal"),
+        ("modules.py", "10", "module: causal only in training", "        if is_causal:", "        if is_causal and self.training:"),
+        ("modules.py", "10", "module: mask not used", "attention_weights(scores, mask)", "attention_weights(scores)"),
+        ("modules.py", "10", "module: drops in evaluation", "self.dropout, self.training) @", "self.dropout) @"),
+        ("modules.py", "10 12", "module: never drops", "F.dropout(weights, self.dropout, self.training)", "weights"),
+        ("modules.py", "10 12", "module: drops the scores", "attention_weights(scores, mask)", "attention_weights(F.dropout(scores, self.dropout, self.training), mask)"),
+        ("modules.py", "10 12", "module: drops the values", "F.dropout(weights, self.dropout, self.training) @ v", "weights @ F.dropout(v, self.dropout, self.training)"),
+        ("modules.py", "10", "module: no output layer", "self.out_proj(merge_heads(heads))", "merge_heads(heads)"),
+        ("modules.py", "10", "module: averaged weights", "out = self.out_proj(merge_heads(heads))\n        return (out, weights)", "out = self.out_proj(merge_heads(heads))\n        return (out, weights.mean(1, True).expand_as(weights))"),
+        ("modules.py", "10", "module: detached scores", "scores = attention_scores(q, k)", "scores = attention_scores(q, k).detach()"),
+        ("modules.py", "10", "module: bias always", '{"bias": bias, ', '{"bias": True, '),
+        ("porting.py", "10", "porting: q and k swapped", "(ours.q_proj, ours.k_proj, ours.v_proj)", "(ours.k_proj, ours.q_proj, ours.v_proj)"),
+        ("porting.py", "10", "porting: no output layer", "pairs.append((ours.out_proj.weight, theirs.out_proj.weight))", "pass"),
+        ("masks.py", "06 10", "dialects: not inverted", "return ~mask.expand(query_len, key_len)", "return mask.expand(query_len, key_len)"),
+        ("masks.py", "06 10", "dialects: not inverted for heads", "return ~mask.expand(scores_shape)", "return mask.expand(scores_shape)"),
+        ("masks.py", "06", "dialects: additive inverted", "masked_fill(~mask", "masked_fill(mask"),
+        ("probes.py", "06", "leak map transposed", ".sum(dim=(1, 3)).sqrt()", ".sum(dim=(1, 3)).sqrt().mT"),
+        ("probes.py", "06", "leak map not squared", "jacobian.square()", "jacobian"),
+        ("reference.py", "01 03", "reference: no scale", "scale = math.sqrt(len(query))", "scale = 1.0"),
+        ("reference.py", "10", "reference: no scale in arrays", "k) / math.sqrt(q.shape[-1])\n    allowed", "k)\n    allowed"),
+        ("reference.py", "10", "reference: gradient of k", '"...ts,...td->...sd", grad_scores, q)', '"...ts,...td->...sd", weights, q)'),
+    )
+]  # fmt: skip

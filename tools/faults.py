@@ -1,0 +1,178 @@
+"""How many planted faults does the suite notice? `make faults`, or `python -m tools.faults`.
+
+Every piece of the museum and every fault of `fault_list.py` is planted in a copy of the project.
+Then the chapters are run against their stored outputs, and, separately, pytest without chapters.
+In every chapter one stored number is changed, and nbval has to go red. The result is printed and
+stored in `benchmarks/faults.json`.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.fault_list import FAULTS, Fault
+from tools.planting import ROOT, copy_project, in_a_fork, planted
+
+TABLE = ROOT / "benchmarks" / "faults.json"
+EQUIVALENT: dict[str, str] = {}  # name -> why no test can notice it
+TESTS = [  # those that know nothing of the museum
+    f"tests/test_{name}.py"
+    for name in ("attention", "modules", "multi_head", "ladder", "probes", "seeds", "mask_painter")
+] + ["tests/test_checks.py", "tests/test_fused.py"]
+NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
+
+
+def chapters_first(folder: Path, numbers: str) -> list[Path]:
+    """All chapters, those with these numbers first."""
+    paths = sorted((folder / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    return sorted(paths, key=lambda p: p.name[:2] not in numbers.split())
+
+
+def by_chapters(folder: Path, numbers: str, only: bool = False) -> str | None:
+    """The first chapter that prints something else than what is stored, and where; or None."""
+    for path in chapters_first(folder, numbers):
+        if only and path.name[:2] not in numbers.split():
+            break
+
+        def play(path=path):
+            from tools.chapter_runner import first_difference
+
+            return first_difference(path)
+
+        found = in_a_fork(folder, play)
+        if found:
+            return f"{path.stem}, {found}"
+    return None
+
+
+def by_pytest(folder: Path) -> str | None:
+    """The first test that fails; or None."""
+
+    def play():
+        import pytest
+
+        class Keep:
+            failed = None
+
+            def pytest_runtest_logreport(self, report):
+                self.failed = self.failed or (report.nodeid if report.failed else None)
+
+            def pytest_collectreport(self, report):
+                self.failed = self.failed or (report.nodeid if report.failed else None)
+
+        keep = Keep()
+        quiet = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:nbval"]
+        pytest.main([*quiet, *TESTS], plugins=[keep])
+        return keep.failed
+
+    return in_a_fork(folder, play, seconds=600)
+
+
+def tamper(path: Path, seed: int = 0) -> str:
+    """Change one stored number of a chapter by far more than its last place; say which."""
+    notebook = json.loads(path.read_text("utf-8"))
+    texts = [
+        (holder, key)
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        for holder, key in ((output, "text"), (output.get("data", {}), "text/plain"))
+        if key in holder and NUMBER.search("".join(holder[key]))
+    ]
+    holder, key = random.Random(seed).choice(texts)
+    text = "".join(holder[key])
+    number = random.Random(seed).choice(list(NUMBER.finditer(text)))
+    changed = f"{float(number[0]) + 0.5:.{len(number[0].split('.')[1])}f}"
+    holder[key] = text[: number.start()] + changed + text[number.end() :]
+    path.write_text(json.dumps(notebook, ensure_ascii=False), "utf-8")
+    return f"{number[0]} -> {changed}"
+
+
+def is_red(folder: Path, path: Path) -> bool:
+    """Whether nbval fails for a chapter."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", str(path)]
+    environment = os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return result.returncode == 1 and "FAILED" in result.stdout
+
+
+def museum_names() -> list[str]:
+    """Without importing the package here: every child has to import its own copy."""
+    code = "from mha_utils.museum import MUSEUM; print(*(m.name for m in MUSEUM), sep='\\n')"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    return result.stdout.splitlines()
+
+
+def preload() -> None:
+    """What every child needs and no fault changes."""
+    os.environ |= {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+    import anywidget
+    import IPython
+    import jaxtyping
+    import matplotlib.pyplot
+    import nbformat
+    import pytest
+    import torch
+
+    assert all((anywidget, IPython, jaxtyping, matplotlib, nbformat, pytest, torch))
+
+
+def title(fault: Fault | str) -> str:
+    return f"museum: {fault}" if isinstance(fault, str) else fault.name
+
+
+def run_matrix(folder: Path, wanted: list[Fault | str]) -> dict:
+    table = {}
+    for fault in wanted:
+        name, is_piece = title(fault), isinstance(fault, str)
+        with planted(folder, fault):
+            row = {"chapters": by_chapters(folder, "10 12" if is_piece else fault.chapters)}
+            row["pytest"] = by_pytest(folder)
+        table[name] = row
+        print(f"{name:58} {row['chapters'] or 'SURVIVES':44.44}  {row['pytest'] or 'SURVIVES'}")
+    return table
+
+
+def summary(table: dict, tampered: dict) -> str:
+    lines = []
+    for oracle in ("chapters", "pytest"):
+        alive = [n for n, row in table.items() if not row[oracle] and n not in EQUIVALENT]
+        lines.append(f"{oracle:9} killed {len(table) - len(alive)} of {len(table)} {alive or ''}")
+    red = sum(row["red"] for row in tampered.values())
+    return "\n".join([*lines, f"tampered  red {red} of {len(tampered)}"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="faults and pieces to plant; all when left out")
+    given = parser.parse_args()
+    preload()
+    everything: list[Fault | str] = [*museum_names(), *FAULTS]
+    name_of = {title(fault): fault for fault in everything}
+    wanted = [name_of[n] for n in given.names] or everything
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        copy_project(folder)
+        for found in (by_chapters(folder, ""), by_pytest(folder)):
+            if found:
+                sys.exit(f"red without any fault: {found}")
+        table = run_matrix(folder, wanted)
+        tampered = {}
+        for path in [] if given.names else chapters_first(folder, ""):
+            stored = path.read_text("utf-8")
+            change = tamper(path)
+            tampered[path.stem] = {"change": change, "red": is_red(folder, path)}
+            path.write_text(stored, "utf-8")
+    print(summary(table, tampered))
+    if not given.names:
+        TABLE.parent.mkdir(exist_ok=True)
+        TABLE.write_text(json.dumps({"faults": table, "tampered": tampered}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
