@@ -132,7 +132,7 @@ def test_nothing_is_wider_than_the_view(page, width):
     wide = page.evaluate(
         """() => {
           const view = document.querySelector(".mha-view").getBoundingClientRect();
-          return [...document.querySelectorAll(".mha-view *")]
+          return [...document.querySelectorAll(".mha-view *:not(.mha-scroll *)")]
             .filter((node) => node.getBoundingClientRect().right > view.right + 0.5).length;
         }"""
     )

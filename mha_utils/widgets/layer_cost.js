@@ -32,7 +32,8 @@ function buildLayerCost(view) {
       listSlider(view, "D columns", "embed_dim", () => DIMS), heads,
       checkbox(view, "causal", "is_causal"), checkbox(view, "16-bit numbers", "is_half")),
     finding,
-    element("div", { class: "mha-thirds" }, ...panels.map(({ node }) => node)), table);
+    element("div", { class: "mha-thirds" }, ...panels.map(({ node }) => node)),
+    element("div", { class: "mha-scroll" }, table));
 
   const draw = framed(view, () => {
     const state = compute(model);
