@@ -103,3 +103,26 @@ def test_an_error_is_shown(page, make):
     host(page, make())
     page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
     assert "said by Python" in page.locator(".mha-problem").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_canvas_colours_are_those_of_a_page_without_jupyterlab(page, scheme):
+    """There the colours are the browser's own, which a canvas would take for light ones."""
+    page.emulate_media(color_scheme=scheme)
+    view = EXAMPLES["MaskPainter"]()
+    host(page, view, "\nexport { pageColours };")
+    page.add_style_tag(content=f":root {{ color-scheme: light dark; }}\n{view._css}")
+    paper, ink = page.evaluate(
+        """() => {
+          const { paper, ink } = window.module.pageColours(document.querySelector(".mha-body"));
+          const pen = new OffscreenCanvas(1, 1).getContext("2d");
+          return [paper, ink].map((colour) => {
+            pen.fillStyle = colour;
+            pen.fillRect(0, 0, 1, 1);
+            return pen.getImageData(0, 0, 1, 1).data[0];
+          });
+        }"""
+    )
+    page.emulate_media(color_scheme="light")
+    page.evaluate("() => document.querySelectorAll('style').forEach((style) => style.remove())")
+    assert (paper > 200, ink > 200) == (scheme == "light", scheme == "dark")

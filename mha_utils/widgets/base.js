@@ -237,11 +237,10 @@ function hexOf(colour) {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Text and background colours of the page the view stands in, light or dark. */
+/** Colours of the page the view stands in, light or dark, as a canvas understands them. */
 export function pageColours(node) {
   const style = getComputedStyle(node.closest(".mha-view"));
-  const read = (name) => style.getPropertyValue(name).trim();
-  return { ink: style.color, paper: read("--mha-paper"), line: read("--mha-line") };
+  return { ink: style.color, paper: style.backgroundColor, line: style.borderTopColor };
 }
 
 /** Colours are drawn into the canvas, so a change of theme has to draw again. */

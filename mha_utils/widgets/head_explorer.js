@@ -14,7 +14,7 @@ function buildHeadExplorer(view) {
   const { model, body } = view;
   const map = picture("attention weights");
   const bars = picture("weights of the chosen query");
-  const sums = element("table", { class: "mha-sums" });
+  const sums = element("table", { class: "mha-sums mha-products" });
   const finding = liveSentence();
   const heads = headButtons(view);
   const controls = element("div", { class: "mha-controls" });
@@ -222,7 +222,7 @@ function drawBars(canvas, state, { ink, paper, line }) {
   context.fillStyle = ink;
   context.font = "13px sans-serif";
   context.textAlign = "left";
-  context.fillText(`“${state.word(state.row)}” gives each token this share of its attention`, left, 12);
+  context.fillText(`“${state.word(state.row)}” shares out its attention`, left, 12);
   for (let j = 0; j < state.length; j += 1) {
     const share = state.shares[j];
     const tall = share * (floor - 40);
@@ -281,7 +281,8 @@ function writeSums(tableNode, state) {
 
 function tableRow([name, detail, value], strong = false) {
   return element("tr", strong ? { class: "mha-total" } : {},
-    element("th", { scope: "row" }, name), element("td", {}, detail), element("td", {}, value));
+    element("th", { scope: "row", colspan: detail ? 1 : 2 }, name),
+    ...[detail, value].filter(Boolean).map((text) => element("td", {}, text)));
 }
 
 function short(number) {
