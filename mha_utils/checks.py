@@ -6,7 +6,7 @@ tried and judged is in `checking.py`.
 
 from collections.abc import Callable
 
-from mha_utils import tasks, tasks_heads, tasks_weights
+from mha_utils import tasks, tasks_heads, tasks_learned, tasks_weights
 from mha_utils.checking import (
     Report,
     check_mask_on_every_device,
@@ -179,3 +179,22 @@ def check_multi_head_attention(
         ValueError: if it is unclear how to build, load or call the answer.
     """
     return check_module(answer, adapter or adapter_for(answer, **options), seed)
+def check_ceiling(answer: Callable) -> Report:
+    """Check `answer(num_heads, head_dim)`: the highest R^2 of 4 vectors of width 8 at once."""
+    cases = ((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1))
+    return check_values(answer, cases, lambda heads, dh: float(min(1.0, heads * min(8, dh) / 32)))
+
+
+def check_lookup_weights(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(offsets, seq_len)`: (H, T, T), head h looks offsets[h] back, on a circle."""
+    return check_task(answer, tasks_learned.LOOKUP_WEIGHTS, seed)
+
+
+def check_mean_mass(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(weights, sources)`: mean weight (T, S) on sources (T,), -1 = none."""
+    return check_task(answer, tasks_learned.MEAN_MASS, seed)
+
+
+def check_induction_places(answer: Callable, seed: int = 0) -> Report:
+    """Check `answer(tokens)`: boolean (T, T), True at what followed earlier copies of a token."""
+    return check_task(answer, tasks_learned.INDUCTION_PLACES, seed)

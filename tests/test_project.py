@@ -89,6 +89,8 @@ LAYERS = {
     "module_check": {"attention", "masks", "modules", "museum", "checking", "reference_heads"},
     "check": {"checks"},
     "museum": {"attention", "modules"},
+    "tasks_learned": {"tasks"},
+    "checks": {"checking", "tasks", "tasks_heads", "tasks_learned", "tasks_weights"},
     "data": set(),
     "theme": set(),
     "machine": set(),
@@ -97,6 +99,13 @@ LAYERS = {
     "bench": {"attention", "modules", "fused", "porting", "costs"},
     "plots_cost": {"theme", "bench"},
     "widgets": {"contracts", "attention", "plots", "theme", "data", "costs"},
+    "plots_heads": {"theme"},
+    "scores": {"contracts"},
+    "synthetic": {"scores"},
+    "grammar": {"synthetic"},
+    "training": {"attention", "contracts", "modules"},
+    "experiments": {"grammar", "scores", "synthetic", "training"},
+    "trained": {"attention", "modules", "scores"},
 }
 
 
@@ -123,6 +132,7 @@ def test_imports_run_one_way(path):
         "module_check/scenarios",
         "module_check/dropout_probe",
     ],
+    ["reference", "reference_heads", "tasks", "tasks_heads", "tasks_learned", "tasks_weights"],
 )
 def test_the_oracle_knows_no_torch(name):
     tree = ast.parse((ROOT / "mha_utils" / f"{name}.py").read_text())

@@ -49,6 +49,7 @@ STEPS = (
 )
 LIT = {
     "01": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v"),
+    "02": ("softmax", "weights · v"),
     "03": ("x", "q k v", "q kᵀ / √Dh", "softmax", "weights · v", "concat"),
     "04": ("q k v", "split"),
     "05": ("transpose", "q kᵀ / √Dh"),

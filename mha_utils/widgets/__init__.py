@@ -3,6 +3,7 @@
 from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
+from mha_utils.widgets.head_budget import HeadBudget
 from mha_utils.widgets.head_explorer import HeadExplorer
 from mha_utils.widgets.layer_cost import LayerCost
 from mha_utils.widgets.mask_painter import MaskPainter
@@ -10,10 +11,12 @@ from mha_utils.widgets.memory_ribbon import MemoryRibbon
 from mha_utils.widgets.pipeline import Pipeline
 from mha_utils.widgets.shape_letters import ShapeLetters
 from mha_utils.widgets.softmax_scale import SoftmaxScale
+from mha_utils.widgets.training_film import TrainingFilm
 
 __all__ = [
     "CellSteps",
     "DropoutDraws",
+    "HeadBudget",
     "HeadExplorer",
     "LayerCost",
     "LiveView",
@@ -22,4 +25,5 @@ __all__ = [
     "Pipeline",
     "ShapeLetters",
     "SoftmaxScale",
+    "TrainingFilm",
 ]

@@ -1,0 +1,99 @@
+"""Pictures of experiments with heads: arrays in, matplotlib Axes out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from mha_utils import theme
+
+
+def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -> Axes:
+    """Draw a sentence, with a named arc from each query to the place of its answer.
+
+    Args:
+        words: the sentence.
+        arcs: name -> (place of the query, place of the answer).
+
+    Raises:
+        ValueError: if an arc ends outside the sentence.
+    """
+    for name, ends in arcs.items():
+        if not all(0 <= end < len(words) for end in ends):
+            raise ValueError(f"arc {name!r} must join places 0 to {len(words) - 1}, got {ends}")
+    widths = np.array([0.55 + 0.3 * len(word) for word in words])
+    middle = np.cumsum(widths) - widths / 2
+    _, ax = plt.subplots(figsize=(min(11.0, 0.29 * widths.sum()), 2.1))
+    for x, word in zip(middle, words):
+        ax.text(x, 0, word, ha="center", va="center", fontsize=10)
+    longest = max(abs(middle[a] - middle[b]) for a, b in arcs.values()) or 1.0
+    turn = np.linspace(0, np.pi, 60)
+    for (name, (query, answer)), colour in zip(arcs.items(), theme.HEADS):
+        start, end = middle[query], middle[answer]
+        height = 1.0 + 5.0 * abs(start - end) / longest
+        x = (start + end) / 2 + (start - end) / 2 * np.cos(turn)
+        ax.plot(x, 0.8 + height * np.sin(turn), color=colour, linewidth=1.8)
+        ax.plot(end, 0.8, marker="v", color=colour, markersize=6)
+        ax.text((start + end) / 2, 1.0 + height, name, ha="center", color=colour, fontsize=9.5)
+    ax.set(xlim=(0, widths.sum()), ylim=(-0.8, 8))
+    ax.set_title(title)
+    ax.axis("off")
+    return ax
+
+
+def draw_seeds(
+    values: dict[str, Sequence[float]],
+    *,
+    ceilings: Sequence[float] | None = None,
+    colour=theme.QUERY,
+    title="",
+    ylabel="",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the mean over seeds as a dot, every seed as a small line, theory as a step.
+
+    Args:
+        values: label -> one number a seed.
+        ceilings: the highest value that theory allows, one for each label.
+
+    Raises:
+        ValueError: if there is not one ceiling for each label.
+    """
+    if ceilings is not None and len(ceilings) != len(values):
+        raise ValueError(f"ceilings must be {len(values)} numbers, got {len(ceilings)}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(max(4.0, 0.75 * len(values)), 2.8))
+    for i, ceiling in enumerate(ceilings or ()):
+        label = "theory: at most" if i == 0 else None
+        ax.plot((i - 0.4, i + 0.4), (ceiling, ceiling), color=theme.INK, linewidth=1.4, label=label)
+    for i, seeds in enumerate(values.values()):
+        ax.plot([i] * len(seeds), seeds, "_", color=colour, markersize=11, alpha=0.55)
+        ax.plot(i, np.mean(seeds), "o", color=colour, markersize=6)
+    ax.set_xticks(range(len(values)), list(values))
+    ax.set(ylim=(-0.03, 1.07), ylabel=ylabel)
+    ax.set_title(title)
+    return ax
+
+
+def draw_lines(
+    x: Sequence[float], lines: dict[str, Sequence[float]], *, title="", xlabel="", ax=None
+) -> Axes:
+    """Draw named lines over x, each in its colour with its name at its end.
+
+    Raises:
+        ValueError: if a line has not one value for each x.
+    """
+    for name, values in lines.items():
+        if len(values) != len(x):
+            raise ValueError(f"{name!r} must have {len(x)} values, got {len(values)}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 2.8))
+    styles = ("-", "--", "-.", ":")
+    for i, (name, values) in enumerate(lines.items()):
+        colour = theme.HEADS[i % len(theme.HEADS)]
+        ax.plot(x, values, styles[i % len(styles)], color=colour, linewidth=2, label=name)
+    ax.set_xlabel(xlabel)
+    ax.set_title(title)
+    ax.legend(frameon=False, fontsize=9)
+    return ax

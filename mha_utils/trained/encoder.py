@@ -1,0 +1,96 @@
+"""A published BERT encoder whose attention layers are this series' `MultiHeadAttention`."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from mha_utils.attention import split_heads
+from mha_utils.modules import MultiHeadAttention
+from mha_utils.trained.files import ENCODER, locate, read_safetensors
+
+NAMES = {  # in the published file -> here
+    "attention.self.query": "attention.q_proj",
+    "attention.self.key": "attention.k_proj",
+    "attention.self.value": "attention.v_proj",
+    "attention.output.dense": "attention.out_proj",
+    "attention.output.LayerNorm": "norm",
+    "intermediate.dense": "widen",
+    "output.dense": "narrow",
+    "output.LayerNorm": "last_norm",
+}
+
+
+class EncoderLayer(nn.Module):
+    """Attention, then a two-layer network; each is added to its input and normed."""
+
+    def __init__(self, embed_dim: int, num_heads: int, inner_dim: int):
+        super().__init__()
+        self.attention = MultiHeadAttention(embed_dim, num_heads)
+        self.widen, self.narrow = nn.Linear(embed_dim, inner_dim), nn.Linear(inner_dim, embed_dim)
+        self.norm = nn.LayerNorm(embed_dim, eps=1e-12)
+        self.last_norm = nn.LayerNorm(embed_dim, eps=1e-12)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        out, weights = self.attention(x, need_weights=True)
+        x = self.norm(x + out)
+        return self.last_norm(x + self.narrow(nn.functional.gelu(self.widen(x)))), weights
+
+
+class Encoder(nn.Module):
+    """Word pieces to vectors, through L layers of H heads. Source: Devlin et al. (2019), BERT."""
+
+    def __init__(
+        self, vocabulary=30522, positions=512, embed_dim=384, num_heads=12, num_layers=6, inner=1536
+    ):
+        super().__init__()
+        self.words = nn.Embedding(vocabulary, embed_dim)
+        self.places = nn.Embedding(positions, embed_dim)
+        self.kinds = nn.Embedding(2, embed_dim)
+        self.norm = nn.LayerNorm(embed_dim, eps=1e-12)
+        layers = [EncoderLayer(embed_dim, num_heads, inner) for _ in range(num_layers)]
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> tuple[list[Tensor], Float[Tensor, "L B H T T"]]:
+        """The vectors before, between and after the layers, and the weights of all layers."""
+        placed = self.words(ids) + self.places.weight[: ids.shape[1]] + self.kinds.weight[0]
+        states, maps = [self.norm(placed)], []
+        for layer in self.layers:
+            x, weights = layer(states[-1])
+            states.append(x)
+            maps.append(weights)
+        return states, torch.stack(maps)
+
+    def queries_and_keys(self, states: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """q and k of every layer, (L, B, H, T, Dh), from the vectors that `forward` gives."""
+        both = []
+        for name in ("q_proj", "k_proj"):
+            made = [
+                split_heads(getattr(layer.attention, name)(x), layer.attention.num_heads)
+                for layer, x in zip(self.layers, states)
+            ]
+            both.append(torch.stack(made))
+        return tuple(both)
+
+
+def load_encoder() -> Encoder:
+    """The published encoder, in evaluation mode.
+
+    Raises:
+        ValueError: if the package is not installed, or its weights are not the known ones.
+    """
+    tensors = read_safetensors(locate(ENCODER))
+    with torch.device("meta"):  # no numbers yet: those of the file take their places
+        encoder = Encoder()
+    named = {_renamed(name): t for name, t in tensors.items() if "pooler" not in name}
+    encoder.load_state_dict(named, assign=True)
+    return encoder.requires_grad_(False).eval()
+
+
+def _renamed(name: str) -> str:
+    tops = {"word": "words", "position": "places", "token_type": "kinds"}
+    for theirs, ours in tops.items():
+        name = name.replace(f"embeddings.{theirs}_embeddings", ours)
+    name = name.replace("embeddings.LayerNorm", "norm").replace("encoder.layer.", "layers.")
+    for theirs, ours in NAMES.items():
+        name = name.replace(f".{theirs}.", f".{ours}.")
+    return name

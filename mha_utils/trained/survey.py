@@ -1,0 +1,123 @@
+"""Score every head of the published encoder on sentences with marked ground truth."""
+
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from mha_utils.scores import at_offset, entropy_share, mass_on
+from mha_utils.trained.encoder import Encoder
+from mha_utils.trained.sentences import Example, examples
+from mha_utils.trained.wordpiece import END, START, WordPiece
+
+
+@torch.no_grad()
+def maps_of(encoder: Encoder, tokenizer: WordPiece, example: Example) -> Float[Tensor, "A T T"]:
+    """The weights of all A = L x H heads for one sentence, START and END included.
+
+    Raises:
+        ValueError: if a word of the sentence is not one piece, so that places would shift.
+    """
+    pieces = tokenizer.split(" ".join(example.words))
+    if pieces[1:-1] != example.words:
+        raise ValueError(f"every word must be one piece, got {pieces} for {example.words}")
+    _, maps = encoder(torch.tensor([tokenizer.encode(pieces)]))
+    return maps[:, 0].flatten(0, 1)
+
+
+def simple_scores(maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]) -> dict:
+    """What every head gives, on average over sentences, to plain places: name -> (A,)."""
+    rows = [_simple(weights, example.words) for weights, example in zip(maps, sentences)]
+    return {name: torch.stack([r[name] for r in rows if name in r]).mean(dim=0) for name in rows[0]}
+
+
+def _simple(weights: Tensor, words: list[str]) -> dict[str, Tensor]:
+    """Rows are the words; columns also START (first) and END (last)."""
+    length = len(words) + 2
+    inner = torch.zeros(1, length, length, dtype=torch.bool)
+    inner[:, 1:-1] = True
+    tokens = [START, *words, END]
+    same = torch.tensor(
+        [[a == b and i != j for j, b in enumerate(tokens)] for i, a in enumerate(tokens)]
+    )
+    column = torch.arange(length)
+    places = {
+        "previous word": at_offset(length, -1) & inner,
+        "next word": at_offset(length, 1) & inner,
+        "itself": at_offset(length, 0) & inner,
+        "same word": same[None] & inner,
+        "first token": (column == 0).expand(1, length, -1) & inner,
+        "last token": (column == length - 1).expand(1, length, -1) & inner,
+        "full stop": (column == length - 2).expand(1, length, -1) & inner,
+    }
+    found = {name: mass_on(weights[None], where) for name, where in places.items() if where.any()}
+    return found | {"entropy": entropy_share(weights[None, :, 1:-1])}
+
+
+def words_hit(
+    maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]
+) -> Bool[Tensor, "N A"]:
+    """Is the marked target the *word* that each head looks at most, from the marked query?
+
+    START, END and the full stop do not take part, nor does the query itself.
+    """
+    rows = []
+    for weights, example in zip(maps, sentences):
+        row = weights[:, example.query + 1, 1:-1].clone()
+        out = [i for i, w in enumerate(example.words) if i == example.query or not w.isalpha()]
+        row[:, out] = -1.0
+        rows.append(row.argmax(dim=-1) == example.target)
+    return torch.stack(rows)
+
+
+def best_offset(sentences: list[Example]) -> float:
+    """The accuracy of the best rule "look n words ahead (or back)"."""
+    offsets = [example.target - example.query for example in sentences]
+    return max(offsets.count(offset) for offset in offsets) / len(offsets)
+
+
+def preference(
+    maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]
+) -> Float[Tensor, "N A"]:
+    """Weight on the marked target minus weight on the target of the sentence's twin.
+
+    Sentences come in pairs that differ in who is meant; the twin's target is the competitor.
+    """
+    rows = []
+    for i, (weights, example) in enumerate(zip(maps, sentences)):
+        row, rival = weights[:, example.query + 1], sentences[i ^ 1].target
+        rows.append(row[:, example.target + 1] - row[:, rival + 1])
+    return torch.stack(rows)
+
+
+def lucky_best(difference: Float[Tensor, "N A"], draws: int = 2000, seed: int = 0) -> float:
+    """What the best head reaches by luck: its 95 % point when coins swap right and wrong noun.
+
+    One coin a sentence for all heads, so that heads which agree with each other stay so.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    coins = torch.randint(0, 2, (draws, len(difference), 1), generator=generator) * 2 - 1
+    best = ((difference.sign() * coins) > 0).float().mean(dim=1).amax(dim=-1)
+    return best.quantile(0.95).item()
+
+
+def shuffled(encoder: Encoder, seed: int) -> Encoder:
+    """The same layers with the numbers of every weight matrix in random order: nothing learned."""
+    copy = Encoder()
+    copy.load_state_dict(encoder.state_dict())
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in copy.named_parameters():
+            if parameter.ndim == 2 and name.startswith("layers"):
+                order = torch.randperm(parameter.numel(), generator=generator)
+                parameter.copy_(parameter.flatten()[order].view_as(parameter))
+    return copy.eval()
+
+
+def all_maps(
+    encoder: Encoder, tokenizer: WordPiece, text: str
+) -> tuple[list[Tensor], list[Example]]:
+    """The maps of every marked sentence of a text, and the sentences."""
+    sentences = list(examples(text))
+    return [maps_of(encoder, tokenizer, example) for example in sentences], sentences

@@ -1,0 +1,106 @@
+"""Number of heads and head width against what a model learns, on stored results."""
+
+from collections.abc import Iterable
+
+import traitlets
+from PIL import Image
+
+from mha_utils import theme
+from mha_utils.contracts import require_sizes
+from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.still import Cell, grids_picture
+
+
+class HeadBudget(LiveView):
+    """Choose heads and width on a grid of trained models, and see what each has learned.
+
+    Args:
+        results: rows with `num_heads`, `head_dim` and `scores`, one number in [0, 1] a seed.
+        measure: what a score is, in a few words.
+        budget: the number of columns whose models are framed; they cost the same.
+        ceiling: (num_heads, head_dim) -> the highest score that theory allows, if known.
+        num_heads, head_dim: the model chosen at first.
+
+    Raises:
+        ValueError: if there are no results, or the chosen model is none of them.
+    """
+
+    script = "head_budget"
+
+    cells = traitlets.List().tag(sync=True)  # [heads, width, mean, lowest, highest, seeds, ceiling]
+    heads = traitlets.List(traitlets.Int()).tag(sync=True)
+    widths = traitlets.List(traitlets.Int()).tag(sync=True)
+    measure = traitlets.Unicode("").tag(sync=True)
+    budget = traitlets.Int(1).tag(sync=True)
+    num_heads = traitlets.Int(1).tag(sync=True)
+    head_dim = traitlets.Int(1).tag(sync=True)
+
+    def __init__(
+        self,
+        results: Iterable[dict],
+        measure: str,
+        budget: int,
+        ceiling=None,
+        *,
+        num_heads: int,
+        head_dim: int,
+    ):
+        require_sizes(budget=budget, num_heads=num_heads, head_dim=head_dim)
+        cells = [_cell(row, ceiling) for row in results]
+        if [num_heads, head_dim] not in [cell[:2] for cell in cells]:
+            raise ValueError(f"no result for {num_heads} heads of width {head_dim}")
+        super().__init__(
+            cells=cells,
+            heads=sorted({cell[0] for cell in cells}),
+            widths=sorted({cell[1] for cell in cells}),
+            measure=measure,
+            budget=budget,
+            num_heads=num_heads,
+            head_dim=head_dim,
+        )
+
+    @traitlets.observe("num_heads", "head_dim")
+    @shows_problems
+    def _keep_sizes(self, change):
+        require_sizes(num_heads=self.num_heads, head_dim=self.head_dim)
+
+    def finding(self) -> str:
+        columns = self.num_heads * self.head_dim
+        one = self.num_heads == 1
+        chosen = f"{self.num_heads} head{'' if one else 's'} of width {self.head_dim}"
+        chosen += f" ({columns} columns): "
+        cell = self._find(self.num_heads, self.head_dim)
+        if cell is None:
+            return f"{chosen}not tried."
+        mean, low, high, seeds, limit = cell[2:]
+        bound = "" if limit is None else f" Theory allows at most {limit:.3f}."
+        return (
+            f"{chosen}{self.measure} {mean:.3f}, "
+            f"from {low:.3f} to {high:.3f} over {seeds} seeds.{bound}"
+        )
+
+    def still(self) -> Image.Image:
+        widths = self.widths[::-1]
+        grid = [[self._still_cell(heads, width) for heads in self.heads] for width in widths]
+        rows = [f"width {width}" for width in widths]
+        columns = [f"H = {heads}" for heads in self.heads]
+        titles = {f"{self.measure}; white: not tried": grid}
+        return grids_picture(titles, rows, columns, widths.index(self.head_dim), self.finding())
+
+    def _still_cell(self, num_heads: int, head_dim: int) -> Cell:
+        cell = self._find(num_heads, head_dim)
+        if cell is None:
+            return Cell(theme.PAPER)
+        marked = num_heads * head_dim == self.budget
+        return Cell(theme.weight_colour(cell[2]), f"{cell[2]:.2f}", marked)
+
+    def _find(self, num_heads: int, head_dim: int) -> list | None:
+        return next((c for c in self.cells if c[:2] == [num_heads, head_dim]), None)
+
+
+def _cell(row: dict, ceiling) -> list:
+    scores = row["scores"]
+    numbers = (sum(scores) / len(scores), min(scores), max(scores))
+    limit = None if ceiling is None else round(ceiling(row["num_heads"], row["head_dim"]), 3)
+    kept = [round(number, 3) for number in numbers]
+    return [row["num_heads"], row["head_dim"], *kept, len(scores), limit]
