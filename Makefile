@@ -4,6 +4,7 @@ export VENV
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: help lab test notebooks site style media faults bench-views bench lock clean
+.PHONY: help lab test notebooks experiments site style media bench bench-views lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -20,6 +21,9 @@ notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
 	@$(BIN)/python -m tools.notebooks sync
 	@$(BIN)/ruff check --quiet --fix notebooks && $(BIN)/ruff format --quiet notebooks
 	@$(BIN)/python -m tools.notebooks run
+
+experiments: $(VENV)/lab,test.ok  ## train the small models of chapters 02 and 13 again, record
+	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.experiments
 
 site: $(VENV)/lab,test.ok  ## build the series as a static site in build/site
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.build_site

@@ -16,7 +16,7 @@ from mha_utils.scores import mass_on, without_head
 from mha_utils.synthetic import Lookups, RepeatedBlock, ThreeRelations
 from mha_utils.training import Recipe, Shape, evaluate, train
 
-RECORD = Path(__file__).parents[1] / "benchmarks" / "experiments.json"
+RECORD = Path(__file__).parent / "recorded" / "experiments.json"
 BUDGET = 48  # columns that the heads share
 SEEDS = tuple(range(10))
 FEW_SEEDS = (0, 1, 2)
@@ -32,9 +32,9 @@ class Experiment:
     shapes: tuple[Shape, ...]
 
 
-def budget() -> tuple[Shape, ...]:
+def budget(*heads: int) -> tuple[Shape, ...]:
     """Heads that share 48 columns: more heads are thinner heads, and all models cost the same."""
-    return tuple(Shape(heads, BUDGET // heads) for heads in HEADS)
+    return tuple(Shape(num_heads, BUDGET // num_heads) for num_heads in heads)
 
 
 def grid(columns: int) -> tuple[Shape, ...]:
@@ -58,8 +58,12 @@ WIDER_OR_DEEPER = (
 )
 EXPERIMENTS = {
     "lookups": Experiment(Lookups(), Recipe(400, end=0.03), (*grid(2 * BUDGET), *WIDER_OR_DEEPER)),
-    "relations": Experiment(ThreeRelations(), Recipe(1000), (*budget(), *WIDER_OR_DEEPER)),
-    "grammar": Experiment(Grammar(), Recipe(800), _causal((1, 4))),
+    "relations": Experiment(
+        ThreeRelations(),
+        Recipe(1000, start=2.0),
+        (*budget(1, 2, 3, 4, 6, 12, 24, 48), *WIDER_OR_DEEPER),
+    ),
+    "grammar": Experiment(Grammar(), Recipe(1000, start=0.3), _causal((1, 4))),
     "repeats": Experiment(
         RepeatedBlock(), Recipe(300, lr=5e-3), _causal((1, 2, 4), (1, 2), norm=True)
     ),

@@ -82,19 +82,18 @@ class Grammar(Classes):
         }
         return words, places
 
-    def encode(self, words: list[str]) -> Tensor:
-        """Numbers of the words, filled up to T + 1 with the number of "<end>"."""
-        words = [*words, *["<end>"] * (self.seq_len + 1 - len(words))]
-        return torch.tensor([self.ids[word] for word in words])
+    def encode(self, *sentences: list[str]) -> Tensor:
+        """Numbers of the words (B, T + 1), filled up with the number of "<end>"."""
+        filled = [[*words, *["<end>"] * (self.seq_len + 1 - len(words))] for words in sentences]
+        return torch.tensor([[self.ids[word] for word in words] for words in filled])
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Batch:
         seeds = torch.randint(2**40, (batch_size,), generator=generator)
         drawn = [self.sentence(seed) for seed in seeds.tolist()]
-        ids = torch.stack([self.encode(words) for words, _ in drawn])
+        ids = self.encode(*(words for words, _ in drawn))
+        pairs = torch.tensor([[places[name] for name in RELATIONS] for _, places in drawn])
         sources = torch.full((batch_size, self.seq_len, len(RELATIONS)), -1)
-        for i, (_, places) in enumerate(drawn):
-            for r, name in enumerate(RELATIONS):
-                answer, source = places[name]
-                sources[i, answer - 1, r] = source  # the query is the word before the answer
+        queries = pairs[:, None, :, 0] - 1  # the query is the word before the answer
+        sources.scatter_(1, queries, pairs[:, None, :, 1])
         targets = ids[:, 1:].where((sources >= 0).any(dim=-1), IGNORED)
         return Batch(ids[:, :-1, None], targets[..., None], sources)

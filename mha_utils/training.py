@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from tqdm.auto import tqdm
 
 from mha_utils.attention import split_heads
 from mha_utils.contracts import require_sizes
 from mha_utils.modules import MultiHeadAttention
+from mha_utils.progress import progress
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,17 @@ def fourier(seq_len: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How long and how fast to learn: Adam, warm-up, then a cosine down to `end` x `lr`."""
+    """How long and how fast to learn: Adam, warm-up, then a cosine down to `end` x `lr`.
+
+    `start` is the size of the first attention weights, in units of 1 / sqrt(inputs).
+    """
 
     steps: int
     lr: float = 1e-2
     batch_size: int = 32
     warm_up: int = 50
     end: float = 0.05
+    start: float = 1.0
 
     def pace(self, step: int) -> float:
         """The share of `lr` that is used in this step."""
@@ -155,14 +159,14 @@ def train(
     Returns:
         the trained models, one for each seed, in evaluation mode.
     """
-    models = [_fresh(task, shape, seed) for seed in seeds]
+    models = [_fresh(task, shape, recipe.start, seed) for seed in seeds]
     parameters, buffers = stack_module_state(models)
     blank = copy.deepcopy(models[0]).to("meta")
     run = vmap(lambda p, b, inputs: functional_call(blank, (p, b), (inputs,))[0])
     optimizer = torch.optim.Adam(parameters.values(), recipe.lr, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.pace)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    for step in tqdm(range(recipe.steps), desc=f"{shape.num_heads} heads", leave=False):
+    for step in progress(recipe.steps, "training"):
         if watch and step % every == 0:
             watch(step, _load(models, parameters))
         batches = [task.draw(recipe.batch_size, generator) for generator in generators]
@@ -178,10 +182,14 @@ def train(
     return models
 
 
-def _fresh(task, shape: Shape, seed: int) -> SmallModel:
+def _fresh(task, shape: Shape, start: float, seed: int) -> SmallModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return SmallModel(task, shape)
+        model = SmallModel(task, shape)
+    for layer in model.layers:
+        for weight in layer.attention.parameters():
+            weight.data.mul_(start)
+    return model
 
 
 def _load(models: list[SmallModel], parameters: dict[str, Tensor]) -> list[SmallModel]:

@@ -103,7 +103,8 @@ LAYERS = {
     "scores": {"contracts"},
     "synthetic": {"scores"},
     "grammar": {"synthetic"},
-    "training": {"attention", "contracts", "modules"},
+    "progress": set(),
+    "training": {"attention", "contracts", "modules", "progress"},
     "experiments": {"grammar", "scores", "synthetic", "training"},
     "trained": {"attention", "modules", "scores"},
 }

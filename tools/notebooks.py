@@ -63,6 +63,7 @@ def canonical(notebook) -> None:
             cell.outputs = [] if LIVE in (tags or ()) else merge_streams(cell.outputs)
             for output in cell.outputs:
                 _clean(output)
+            cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
 
 
 def style(path: Path) -> str:

@@ -1,6 +1,6 @@
 """What chapter 13 says about the two published models, as numbers: measured now, or recorded.
 
-`python -m mha_utils.trained` measures both models and records the numbers under benchmarks/.
+`python -m mha_utils.trained` measures both models and stores the numbers in mha_utils/recorded.
 """
 
 import json
@@ -19,7 +19,7 @@ from mha_utils.trained.files import DECODER, ENCODER, is_installed
 from mha_utils.trained.sentences import ANTECEDENT_BY_GENDER, ANTECEDENT_BY_MEANING, RELATIONS
 from mha_utils.trained.wordpiece import WordPiece, load_wordpiece
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+FOLDER = Path(__file__).parents[1] / "recorded"
 NUMBERS, MAPS = FOLDER / "trained_heads.json", FOLDER / "trained_heads.npz"
 FAMOUS = ("The cat sat on the mat because it was tired .", "tired", "soft")
 BLOCK, SEEDS, SHUFFLES = 25, (0, 1, 2), (0, 1, 2)
@@ -44,7 +44,7 @@ def recorded(model: str) -> dict:
         ValueError: if the record is missing.
     """
     if not NUMBERS.exists():
-        raise ValueError(f"no recorded results at benchmarks/{NUMBERS.name}")
+        raise ValueError(f"no recorded results at {NUMBERS.name}")
     return json.loads(NUMBERS.read_text("utf-8"))[model]
 
 
