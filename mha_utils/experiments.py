@@ -13,8 +13,9 @@ import torch
 
 from mha_utils.grammar import Grammar
 from mha_utils.scores import mass_on, without_head
+from mha_utils.small_model import Shape
 from mha_utils.synthetic import Lookups, RepeatedBlock, ThreeRelations
-from mha_utils.training import Recipe, Shape, evaluate, train
+from mha_utils.training import Recipe, evaluate, train
 
 RECORD = Path(__file__).parent / "recorded" / "experiments.json"
 BUDGET = 48  # columns that the heads share
@@ -154,12 +155,21 @@ def find(task: str, **wanted) -> dict:
     raise ValueError(f"no recorded result for {task} with {wanted}")
 
 
+def same_size(task: str) -> dict[int, dict]:
+    """The stored rows of one-layer models whose heads share `BUDGET` columns, by their number.
+
+    All of them have equally many parameters: more heads are thinner heads.
+    """
+    plain = [row for row in recorded(task) if row["num_layers"] == 1 and not row["mlp"]]
+    shared = {r["num_heads"]: r for r in plain if r["num_heads"] * r["head_dim"] == BUDGET}
+    return dict(sorted(shared.items()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", choices=[*EXPERIMENTS, []], help="all when left out")
     parser.add_argument("--output", type=Path, default=RECORD)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
     names = arguments.tasks or list(EXPERIMENTS)
     kept = recorded(path=arguments.output) if arguments.output.exists() else []
     rows = [row for row in kept if row["task"] not in names]

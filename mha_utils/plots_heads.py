@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 
 from mha_utils import theme
 
+MARK = theme.OKABE_ITO["vermilion"]
+
 
 def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -> Axes:
     """Draw a sentence, with a named arc from each query to the place of its answer.
@@ -40,6 +42,12 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
     ax.set_title(title)
     ax.axis("off")
     return ax
+
+
+def mark_cells(ax: Axes, cells: Sequence[tuple[int, int]]) -> None:
+    """Frame the cells (row, column) of a drawn matrix."""
+    for row, column in cells:
+        ax.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=2.5, ec=MARK))
 
 
 def draw_seeds(

@@ -104,8 +104,9 @@ LAYERS = {
     "synthetic": {"scores"},
     "grammar": {"synthetic"},
     "progress": set(),
-    "training": {"attention", "contracts", "modules", "progress"},
-    "experiments": {"grammar", "scores", "synthetic", "training"},
+    "small_model": {"attention", "contracts", "modules"},
+    "training": {"progress", "small_model"},
+    "experiments": {"grammar", "scores", "small_model", "synthetic", "training"},
     "trained": {"attention", "modules", "scores"},
 }
 

@@ -17,12 +17,14 @@ from mha_utils.widgets.examples import EXAMPLES
 VIEWS = {
     "CellSteps": EXAMPLES["CellSteps"],
     "DropoutDraws": EXAMPLES["DropoutDraws"],
+    "HeadBudget": EXAMPLES["HeadBudget"],
     "HeadExplorer": toy_explorer,
     "MaskPainter": EXAMPLES["MaskPainter"],
     "MemoryRibbon": widgets.MemoryRibbon,
     "Pipeline": widgets.Pipeline,
     "ShapeLetters": widgets.ShapeLetters,
     "SoftmaxScale": widgets.SoftmaxScale,
+    "TrainingFilm": EXAMPLES["TrainingFilm"],
 }
 MOVES = {
     "CellSteps": ("step", 5),
@@ -33,6 +35,8 @@ MOVES = {
     "MemoryRibbon": ("num_heads", 4),
     "ShapeLetters": ("num_heads", 4),
     "SoftmaxScale": ("head_dim", 4),
+    "HeadBudget": ("head_dim", 2),
+    "TrainingFilm": ("frame", 1),
 }
 EACH = pytest.mark.parametrize("make", VIEWS.values(), ids=VIEWS)
 

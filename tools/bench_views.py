@@ -63,6 +63,24 @@ from mha_utils import widgets
 g = torch.Generator().manual_seed(0)
 widgets.DropoutDraws(torch.randn(12, 12, generator=g).softmax(-1), num_draws=500)
 """
+BUDGET = """
+from mha_utils import widgets
+sizes = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)
+every = [(h, dh) for h in sizes for dh in sizes if h * dh <= 96]
+rows = [{"num_heads": h, "head_dim": dh, "scores": [h * dh / 96] * 10} for h, dh in every]
+widgets.HeadBudget(rows, "score", 48, num_heads=1, head_dim=1)
+"""
+FILM = """
+import torch
+from mha_utils import widgets
+g = torch.Generator().manual_seed(0)
+steps, words = list(range(0, 1050, 50)), [f"w{i}" for i in range(16)]
+maps = torch.randn(21, 4, 3, 16, 16, generator=g).softmax(-1)
+curves = {"a": [step / 1000 for step in steps]}
+sources = {"a": torch.randint(16, (4, 16), generator=g)}
+heads = ["head 0", "head 1", "head 2"]
+widgets.TrainingFilm(steps, maps, [words] * 4, heads, curves, sources)
+"""
 USUAL = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -88,6 +106,8 @@ VIEWS = {
     "SoftmaxScale, 16 keys": (SCALE, ".mha-view input[type=range] >> nth=1"),
     "MaskPainter, 12 tokens x 64": (PAINTER, ".mha-view canvas >> nth=0"),
     "LayerCost": (COST, ".mha-view input[type=range] >> nth=1"),
+    "HeadBudget, 10 x 10 models": (BUDGET, ".mha-view input[type=range] >> nth=0"),
+    "TrainingFilm, 21 x 4 x 3 x 16 x 16": (FILM, ".mha-view input[type=range] >> nth=0"),
     "Pipeline, 3 x 12 x 24, 12 heads": (PIPELINE, ".mha-view input[type=range] >> nth=1"),
 }
 

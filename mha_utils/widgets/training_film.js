@@ -161,7 +161,7 @@ function drawChart(canvas, { steps, curves, frame, sources }, { ink, line }) {
     pen.textAlign = "left";
     pen.fillText(name, wide - 94, 19 + 20 * c);
   });
-  pen.fillStyle = THEME.mark;
+  pen.fillStyle = ink;
   pen.fillRect(x(frame) - 1.5, 6, 3, CHART - BOTTOM - 6);
 }
 

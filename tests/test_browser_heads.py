@@ -1,0 +1,227 @@
+"""The head budget and the training film in real Chromium, against Python."""
+
+import numpy as np
+import pytest
+import torch
+from view_host import (
+    axe_violations,
+    finding,
+    host,
+    needs_browser,
+    pixels,
+    require_answer,
+    set_traits,
+    wear_theme,
+)
+
+from mha_utils import widgets
+from mha_utils.widgets.examples import EXAMPLES
+from tools.lab_browser import browser
+
+pytestmark = needs_browser
+
+VIEWS = ["HeadBudget", "TrainingFilm"]
+EACH = pytest.mark.parametrize("make", [EXAMPLES[name] for name in VIEWS], ids=VIEWS)
+toy_budget, toy_film = (EXAMPLES[name] for name in VIEWS)
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+# ---- what holds for both ---------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_view_is_accessible_and_says_what_python_says(page, make, theme):
+    view = make()
+    host(page, view)
+    wear_theme(page, view, theme)
+    assert finding(page) == view.finding()
+    assert axe_violations(page) == []
+    for canvas in page.locator("canvas[role=img]").all():
+        assert len(canvas.get_attribute("aria-label").split()) > 5
+
+
+@EACH
+def test_colours_follow_the_theme(page, make):
+    view = make()
+    host(page, view)
+    seen = set()
+    for theme in ("light", "dark"):
+        wear_theme(page, view, theme)
+        page.evaluate("(theme) => document.body.setAttribute('data-theme', theme)", theme)
+        finding(page)
+        seen.add(pixels(page.locator("canvas[role=img]").first))
+    assert len(seen) == 2
+
+
+@EACH
+def test_keys_stay_in_the_view(page, make):
+    host(page, make())
+    page.evaluate(
+        "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
+    )
+    for control in page.locator("canvas[role=img], input, button").all():
+        for key in ("m", "ArrowRight", " "):
+            control.press(key)
+    assert page.evaluate("() => window.leaked") == []
+
+
+@EACH
+def test_removed_view_leaves_nothing_behind(page, make):
+    host(page, make())
+    assert page.evaluate("() => window.model.listeners()") > 3
+    page.evaluate("() => window.stop()")
+    assert page.evaluate("() => window.model.listeners()") == 0
+
+
+@EACH
+@pytest.mark.parametrize("width", [400, 700, 1400])
+def test_nothing_is_wider_than_the_view(page, make, width):
+    page.set_viewport_size({"width": width, "height": 1000})
+    view = make()
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+    outside = page.evaluate(
+        """() => {
+          const view = document.querySelector(".mha-view").getBoundingClientRect();
+          return [...document.querySelectorAll(".mha-view *")]
+            .filter((node) => node.getBoundingClientRect().right > view.right + 0.5)
+            .map((node) => node.outerHTML.slice(0, 80));
+        }"""
+    )
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    assert outside == []
+
+
+@EACH
+def test_a_slider_changes_picture_and_sentence(page, make):
+    host(page, make())
+    require_answer(page, page.locator(".mha-view"))
+
+
+@EACH
+def test_an_error_is_shown(page, make):
+    host(page, make())
+    page.evaluate("() => window.model.set('problem', 'ValueError: said by Python')")
+    assert "said by Python" in page.locator(".mha-problem").inner_text()
+
+
+# ---- the head budget -------------------------------------------------------------------
+
+
+def test_budget_says_in_javascript_what_python_says(page):
+    view = toy_budget()
+    host(page, view)
+    for heads in view.heads:
+        for width in view.widths:
+            set_traits(page, view, num_heads=heads, head_dim=width)
+            assert finding(page) == view.finding()
+    assert finding(page) == "12 heads of width 12 (144 columns): not tried."
+
+
+def test_budget_without_theory_speaks_of_none(page):
+    rows = [{"num_heads": 1, "head_dim": 4, "scores": [0.25, 0.5]}]
+    view = widgets.HeadBudget(rows, "right", 4, num_heads=1, head_dim=4)
+    host(page, view)
+    said = "1 head of width 4 (4 columns): right 0.375, from 0.250 to 0.500 over 2 seeds."
+    assert finding(page) == view.finding() == said
+
+
+def test_budget_is_walked_with_arrow_keys_and_stops_at_the_edge(page):
+    view = toy_budget()
+    host(page, view)
+    grid = page.locator("canvas[role=img]").first
+    for key, trait, expected in (
+        ("ArrowRight", "num_heads", [6, 8, 12, 12]),
+        ("ArrowLeft", "num_heads", [8, 6, 4, 3, 2, 1, 1]),
+        ("ArrowUp", "head_dim", [8, 12, 12]),
+        ("ArrowDown", "head_dim", [8, 6, 4, 3, 2, 1, 1]),
+    ):
+        for value in expected:
+            grid.press(key)
+            assert page.evaluate("(name) => window.model.get(name)", trait) == value
+
+
+def test_budget_is_chosen_with_the_pointer(page):
+    view = toy_budget()
+    host(page, view)
+    wear_theme(page, view, "light")
+    finding(page)
+    grid = page.locator("canvas[role=img]").first
+    place, box = grid.evaluate("(node) => node.place"), grid.bounding_box()
+    row, column = view.widths[::-1].index(3), view.heads.index(8)
+    x = box["x"] + place["left"] + (column + 0.5) * place["cell"]
+    y = box["y"] + place["top"] + (row + 0.5) * place["cell"]
+    page.mouse.click(x, y)
+    assert finding(page).startswith("8 heads of width 3 (24 columns)")
+
+
+# ---- the training film -----------------------------------------------------------------
+
+
+def random_film(seed: int) -> widgets.TrainingFilm:
+    g = torch.Generator().manual_seed(seed)
+    maps = torch.randn(4, 2, 3, 5, 5, generator=g).mul(2).softmax(dim=-1)
+    places = torch.randint(-1, 5, (2, 2, 5), generator=g)
+    places[..., 0] = 2  # every relation is asked somewhere
+    return widgets.TrainingFilm(
+        [0, 7, 20, 30],
+        maps,
+        labels=[list("abcde"), list("edcba")],
+        heads=["head 0", "head 1", "head 2"],
+        curves={"one": torch.rand(4, generator=g).tolist(), "two": [0.0, 0.25, 0.5, 1.0]},
+        sources={"one": places[0], "two": places[1]},
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_film_says_in_javascript_what_python_says(page, seed):
+    view = random_film(seed)
+    host(page, view, "\nexport { read };")
+    for frame in range(4):
+        for example in range(2):
+            set_traits(page, view, frame=frame, example=example)
+            assert finding(page) == view.finding()
+
+
+def test_film_shows_the_weights_of_the_step(page):
+    view = random_film(5)
+    host(page, view, "\nexport { read };")
+    set_traits(page, view, frame=1, example=1)
+    read = """() => {
+      const raw = model.get("maps");
+      const bytes = new Uint8Array(raw.buffer, raw.byteOffset);
+      return module.read(model, bytes).weights.map((head) => [...head]);
+    }"""
+    found = np.array(page.evaluate(read)).reshape(3, 5, 5)
+    np.testing.assert_allclose(found, view.weights(), atol=1e-9)
+
+
+def test_film_is_stepped_with_arrow_keys_and_dragged_on_the_curves(page):
+    view = toy_film()
+    host(page, view)
+    wear_theme(page, view, "light")
+    maps, curves = page.locator("canvas[role=img]").all()
+    for key, expected in (("ArrowLeft", [2, 1, 0, 0]), ("ArrowRight", [1, 2, 3, 3])):
+        for frame in expected:
+            maps.press(key)
+            assert page.evaluate("() => window.model.get('frame')") == frame
+    finding(page)
+    box = curves.bounding_box()
+    page.mouse.click(box["x"] + 45, box["y"] + 60)
+    assert finding(page).startswith("Step 0.")
+
+
+def test_marks_can_be_taken_away(page):
+    host(page, toy_film())
+    maps = page.locator("canvas[role=img]").first
+    before = pixels(maps)
+    page.get_by_label("mark the answers").uncheck()
+    finding(page)
+    assert pixels(maps) != before
