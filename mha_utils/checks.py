@@ -198,3 +198,9 @@ def check_mean_mass(answer: Callable, seed: int = 0) -> Report:
 def check_induction_places(answer: Callable, seed: int = 0) -> Report:
     """Check `answer(tokens)`: boolean (T, T), True at what followed earlier copies of a token."""
     return check_task(answer, tasks_learned.INDUCTION_PLACES, seed)
+
+
+def check_best_offset(answer: Callable) -> Report:
+    """Check `answer(distances)`: the accuracy of the best rule "look n words away"."""
+    cases = ([1], [1, 1, -2], [-1, 2, 3, 2], [3, -3], [0, -1, -1, -1, 5], [2, 1, 2, 1, 2])
+    return check_values(answer, tuple((c,) for c in cases), lambda d: max(map(d.count, d)) / len(d))

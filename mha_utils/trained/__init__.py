@@ -3,7 +3,7 @@
 from mha_utils.trained.decoder import Decoder, load_decoder
 from mha_utils.trained.encoder import Encoder, load_encoder
 from mha_utils.trained.files import DECODER, ENCODER, is_installed, locate
-from mha_utils.trained.results import decoder_results, encoder_results, sentence_heads
+from mha_utils.trained.results import decoder_results, encoder_results, sentence_heads, where_from
 from mha_utils.trained.wordpiece import WordPiece, load_wordpiece
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "load_wordpiece",
     "locate",
     "sentence_heads",
+    "where_from",
 ]

@@ -21,20 +21,38 @@ from mha_utils.trained.wordpiece import WordPiece, load_wordpiece
 
 FOLDER = Path(__file__).parents[1] / "recorded"
 NUMBERS, MAPS = FOLDER / "trained_heads.json", FOLDER / "trained_heads.npz"
+OTHERS = FOLDER / "transformers.npz"  # what the library transformers 5.23 makes of the same files
 FAMOUS = ("The cat sat on the mat because it was tired .", "tired", "soft")
 BLOCK, SEEDS, SHUFFLES = 25, (0, 1, 2), (0, 1, 2)
 
 
 def encoder_results() -> dict:
-    """Measured now if the package is installed, else as recorded."""
-    if is_installed(ENCODER):
-        return measure_encoder(load_encoder(), load_wordpiece())
-    return recorded("encoder")
+    """Measured now if the package is installed, else as recorded; shuffled weights as recorded."""
+    stored = recorded("encoder")
+    if not is_installed(ENCODER):
+        return stored
+    found = measure_encoder(load_encoder(), load_wordpiece(), shuffles=())
+    for name, relation in found["relations"].items():
+        relation["shuffled"] = stored["relations"][name]["shuffled"]
+    return found
 
 
 def decoder_results() -> dict:
-    """Measured now if the package is installed, else as recorded."""
-    return measure_decoder(load_decoder()) if is_installed(DECODER) else recorded("decoder")
+    """Measured now if the package is installed, else as recorded; heads are removed for seed 0."""
+    stored = recorded("decoder")
+    if not is_installed(DECODER):
+        return stored
+    found = measure_decoder(load_decoder(), SEEDS[:1])
+    for name, losses in found["without"].items():
+        losses += stored["without"][name][1:]
+    return found
+
+
+def where_from() -> str:
+    """One line that says whether the models are here or only their numbers."""
+    if is_installed(ENCODER) and is_installed(DECODER):
+        return "trained models: installed, so what follows is measured now"
+    return "trained models: not installed, so recorded numbers follow (make lab TRAINED=1)"
 
 
 def recorded(model: str) -> dict:
@@ -48,11 +66,11 @@ def recorded(model: str) -> dict:
     return json.loads(NUMBERS.read_text("utf-8"))[model]
 
 
-def measure_encoder(encoder: Encoder, tokenizer: WordPiece) -> dict:
+def measure_encoder(encoder: Encoder, tokenizer: WordPiece, shuffles=SHUFFLES) -> dict:
     """Every score of all 72 heads, over the marked sentences."""
-    found: dict = {"relations": {}, "twins": {}, "famous": {}}
+    found: dict = {"relations": {}, "twins": {}, "famous": {}, "off": off_encoder(encoder)}
     maps, sentences = [], []
-    mixed_up = [survey.shuffled(encoder, seed) for seed in SHUFFLES]
+    mixed_up = [survey.shuffled(encoder, seed) for seed in shuffles]
     for name, text in RELATIONS.items():
         own_maps, own = survey.all_maps(encoder, tokenizer, text)
         right = survey.words_hit(own_maps, own)
@@ -80,6 +98,22 @@ def measure_encoder(encoder: Encoder, tokenizer: WordPiece) -> dict:
     for last in (tired, soft):
         found["famous"][last] = looks_at_cat(encoder, tokenizer, sentence.replace(tired, last))
     return found
+
+
+@torch.no_grad()
+def off_encoder(encoder: Encoder) -> float:
+    """The largest difference to the hidden states that transformers computes, layers 1, 3, 6."""
+    theirs = np.load(OTHERS)
+    states, _ = encoder(torch.tensor(theirs["ids"]))
+    ours = torch.stack([states[layer][0] for layer in (1, 3, 6)])
+    return (ours - torch.tensor(theirs["states"])).abs().max().item()
+
+
+def off_decoder(decoder: Decoder) -> float:
+    """The largest difference to the scores that transformers gives to 4096 next tokens."""
+    theirs = np.load(OTHERS)
+    logits, _ = decoder(torch.tensor(theirs["tokens"]))
+    return (logits[0, -1, :4096] - torch.tensor(theirs["logits"])).abs().max().item()
 
 
 @torch.no_grad()
@@ -138,7 +172,7 @@ def copy_losses(decoder: Decoder, ids: Tensor, without=()) -> tuple[float, float
     return first, second, maps.transpose(1, 2).flatten(0, 1)
 
 
-def measure_decoder(decoder: Decoder) -> dict:
+def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> dict:
     """Losses on repeated random tokens, with all heads and without some of them."""
     every = [repeated_tokens(seed) for seed in SEEDS]
     whole = [copy_losses(decoder, ids) for ids in every]
@@ -150,11 +184,12 @@ def measure_decoder(decoder: Decoder) -> dict:
         "first token": (torch.arange(length) == 0).expand(1, length, -1)[:, 1:],
     }
     by_batch = maps[:, :, 1:].transpose(0, 1)
-    found = {n: _rounded(mass_on(by_batch, where)) for n, where in places.items()}
+    found: dict = {"off": off_decoder(decoder)}
+    found |= {n: _rounded(mass_on(by_batch, where)) for n, where in places.items()}
     found |= {"first copy": [round(w[0], 2) for w in whole]}
     found |= {"second copy": [round(w[1], 2) for w in whole], "without": {}}
     for name, pairs in to_remove(decoder, found).items():
-        losses = [copy_losses(decoder, ids, pairs)[1] for ids in every]
+        losses = [copy_losses(decoder, every[s], pairs)[1] for s in removed_for]
         found["without"][name] = [round(loss, 2) for loss in losses]
     return found
 

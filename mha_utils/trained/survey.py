@@ -1,6 +1,7 @@
 """Score every head of the published encoder on sentences with marked ground truth."""
 
 from collections.abc import Iterable
+from copy import deepcopy
 
 import torch
 from jaxtyping import Bool, Float
@@ -29,7 +30,8 @@ def maps_of(encoder: Encoder, tokenizer: WordPiece, example: Example) -> Float[T
 def simple_scores(maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]) -> dict:
     """What every head gives, on average over sentences, to plain places: name -> (A,)."""
     rows = [_simple(weights, example.words) for weights, example in zip(maps, sentences)]
-    return {name: torch.stack([r[name] for r in rows if name in r]).mean(dim=0) for name in rows[0]}
+    names = dict.fromkeys(name for row in rows for name in row)  # not every word comes twice
+    return {n: torch.stack([r[n] for r in rows if n in r]).mean(dim=0) for n in names}
 
 
 def _simple(weights: Tensor, words: list[str]) -> dict[str, Tensor]:
@@ -104,8 +106,7 @@ def lucky_best(difference: Float[Tensor, "N A"], draws: int = 2000, seed: int = 
 
 def shuffled(encoder: Encoder, seed: int) -> Encoder:
     """The same layers with the numbers of every weight matrix in random order: nothing learned."""
-    copy = Encoder()
-    copy.load_state_dict(encoder.state_dict())
+    copy = deepcopy(encoder)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in copy.named_parameters():

@@ -1,0 +1,112 @@
+"""The scoring of published heads, on maps and sentences whose score is known."""
+
+import re
+
+import pytest
+import torch
+
+from mha_utils.trained import Encoder, survey
+from mha_utils.trained.sentences import (
+    ANTECEDENT_BY_GENDER,
+    ANTECEDENT_BY_MEANING,
+    RELATIONS,
+    Example,
+    examples,
+)
+
+CAT = Example(["the", "cat", "saw", "the", "dog", "."], query=2, target=1)
+
+
+def looking_at(*columns: int) -> torch.Tensor:
+    """One head for each column, every row of which puts all weight there; (A, 8, 8)."""
+    return torch.eye(8)[list(columns)][:, None].expand(-1, 8, -1).contiguous()
+
+
+def test_marks_name_query_and_target():
+    (example,) = examples("*The* old _clock_ stopped .")
+    assert example == Example(["the", "old", "clock", "stopped", "."], query=0, target=2)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_every_relation_is_marked_once_in_each_sentence(name):
+    lines = RELATIONS[name].strip().splitlines()
+    assert len(lines) == (20 if "pronoun" in name else 24)
+    for line in lines:
+        assert len(re.findall(r"\*\w+\*", line)) == len(re.findall(r"_\w+_", line)) == 1
+    offsets = {example.target - example.query for example in examples(RELATIONS[name])}
+    assert len(offsets) > 2  # no rule of distance gets them all
+
+
+def test_subject_and_verb_are_each_other_s_target():
+    there, back = (
+        list(examples(RELATIONS[f"{a} → {b}"]))
+        for a, b in (("verb", "subject"), ("subject", "verb"))
+    )
+    assert [(e.query, e.target) for e in there] == [(e.target, e.query) for e in back]
+
+
+@pytest.mark.parametrize("text", [ANTECEDENT_BY_GENDER, ANTECEDENT_BY_MEANING])
+def test_twins_are_about_the_same_two_nouns(text):
+    sentences = list(examples(text))
+    for one, other in zip(sentences[::2], sentences[1::2]):
+        assert one.words[: one.query] == other.words[: other.query]
+        assert one.target != other.target
+    if text == ANTECEDENT_BY_MEANING:
+        assert {e.words[e.query] for e in sentences} == {"it"}
+
+
+def test_hits_are_about_words_alone():
+    maps = looking_at(2, 1, 0, 6)  # cat, the, START, the full stop
+    maps[2, :, 2] = 0.5  # most on START, then cat
+    assert survey.words_hit([maps], [CAT]).tolist() == [[True, False, True, False]]
+
+
+def test_the_query_itself_is_no_answer():
+    maps = looking_at(3)
+    maps[0, :, 2] = 0.1
+    assert survey.words_hit([maps], [CAT]).tolist() == [[True]]
+
+
+def test_best_offset_is_the_most_frequent_distance():
+    other = Example(["a", "b", "c"], 0, 2)
+    assert survey.best_offset([CAT, CAT, other]) == pytest.approx(2 / 3)
+
+
+def test_preference_compares_with_the_twin_s_target():
+    twin = Example(CAT.words, query=2, target=4)
+    maps = looking_at(2, 5)
+    difference = survey.preference([maps, maps], [CAT, twin])
+    assert difference.tolist() == [[1, -1], [-1, 1]]
+
+
+def test_simple_scores_of_known_maps():
+    scores = survey.simple_scores([looking_at(0, 7, 6)], [CAT])
+    assert scores["first token"].tolist() == [1, 0, 0]
+    assert scores["last token"].tolist() == [0, 1, 0]
+    assert scores["full stop"].tolist() == [0, 0, 1]
+    assert scores["entropy"].tolist() == [0, 0, 0]
+    ahead = torch.eye(8).roll(1, dims=1)[None]  # each looks at the next
+    assert survey.simple_scores([ahead], [CAT])["next word"].tolist() == [1]
+
+
+def test_same_word_counts_only_where_a_word_comes_twice():
+    once = Example(["a", "cat", "."], 1, 0)
+    uniform = torch.full((1, 5, 5), 0.2)
+    scores = survey.simple_scores([uniform, looking_at(1)], [once, CAT])
+    assert scores["same word"].tolist() == [0.5]  # "the" at 0 is seen from "the" at 3, not back
+
+
+def test_luck_grows_with_the_number_of_heads_and_is_beaten_by_knowledge():
+    g = torch.Generator().manual_seed(0)
+    one, many = torch.randn(24, 1, generator=g), torch.randn(24, 200, generator=g)
+    assert survey.lucky_best(one) < survey.lucky_best(many) < 1
+    assert survey.lucky_best(torch.ones(24, 1)) < 0.8  # always right, yet swapped by coin
+
+
+def test_shuffled_keeps_the_numbers_and_loses_their_places():
+    encoder = Encoder(50, 20, embed_dim=12, num_heads=3, num_layers=1, inner=24)
+    mixed = survey.shuffled(encoder, 0)
+    for (name, ours), theirs in zip(encoder.named_parameters(), mixed.parameters()):
+        assert torch.equal(ours.flatten().sort().values, theirs.flatten().sort().values), name
+        moved = not torch.equal(ours, theirs)
+        assert moved == (name.startswith("layers") and ours.ndim == 2), name
