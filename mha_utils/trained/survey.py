@@ -27,7 +27,7 @@ def maps_of(encoder: Encoder, tokenizer: WordPiece, example: Example) -> Float[T
     return maps[:, 0].flatten(0, 1)
 
 
-def simple_scores(maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]) -> dict:
+def simple_scores(maps: Iterable[Float[Tensor, "A _ _"]], sentences: list[Example]) -> dict:
     """What every head gives, on average over sentences, to plain places: name -> (A,)."""
     rows = [_simple(weights, example.words) for weights, example in zip(maps, sentences)]
     names = dict.fromkeys(name for row in rows for name in row)  # not every word comes twice
@@ -58,7 +58,7 @@ def _simple(weights: Tensor, words: list[str]) -> dict[str, Tensor]:
 
 
 def words_hit(
-    maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]
+    maps: Iterable[Float[Tensor, "A _ _"]], sentences: list[Example]
 ) -> Bool[Tensor, "N A"]:
     """Is the marked target the *word* that each head looks at most, from the marked query?
 
@@ -80,7 +80,7 @@ def best_offset(sentences: list[Example]) -> float:
 
 
 def preference(
-    maps: Iterable[Float[Tensor, "A T T"]], sentences: list[Example]
+    maps: Iterable[Float[Tensor, "A _ _"]], sentences: list[Example]
 ) -> Float[Tensor, "N A"]:
     """Weight on the marked target minus weight on the target of the sentence's twin.
 
