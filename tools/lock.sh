@@ -5,7 +5,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 torch=$(grep -m1 '^torch==' requirements.lock 2>/dev/null || echo torch==2.13.0)
-"$folder/venv/bin/pip" install --quiet "$torch" --editable '.[lab,test,dev]'
+"$folder/venv/bin/pip" install --quiet "$torch" --editable '.[lab,test,dev,bench]'
 # What the packages with published weights ask for is not needed.
 sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' |
     xargs "$folder/venv/bin/pip" install --quiet --no-deps
