@@ -142,4 +142,5 @@ class RepeatedBlock(Classes):
         previous = at_offset(length, -1).repeat(len(symbols), 1, 1)
         previous[:, 8:] = False  # copies start at 8 or later, and nobody needs it there
         follows = F.pad(symbols[:, :-1], (1, 0), value=-1)
-        return {"previous": previous, "induction": symbols[..., None] == follows[:, None]}
+        induction = (symbols[..., None] == follows[:, None]).tril()
+        return {"previous": previous, "induction": induction}

@@ -85,7 +85,7 @@ def test_induction_places_are_all_that_followed_the_same_symbol():
     places, symbols = task.places(batch), batch.inputs[..., 0].tolist()
     for row, where in zip(symbols, places["induction"].tolist()):
         for i in range(32):
-            assert where[i] == [j > 0 and row[j - 1] == row[i] for j in range(32)]
+            assert where[i] == [0 < j <= i and row[j - 1] == row[i] for j in range(32)]
     assert places["previous"][0].nonzero().tolist() == [[i, i - 1] for i in range(1, 8)]
 
 
