@@ -3,8 +3,7 @@ BIN := $(VENV)/bin
 export VENV
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks site style media faults bench-views bench lock clean
-.PHONY: help lab test notebooks experiments site style media bench bench-views lock clean
+.PHONY: help lab test notebooks experiments site style media faults bench-views bench lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20

@@ -179,6 +179,8 @@ def check_multi_head_attention(
         ValueError: if it is unclear how to build, load or call the answer.
     """
     return check_module(answer, adapter or adapter_for(answer, **options), seed)
+
+
 def check_ceiling(answer: Callable) -> Report:
     """Check `answer(num_heads, head_dim)`: the highest R^2 of 4 vectors of width 8 at once."""
     cases = ((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1))

@@ -85,12 +85,18 @@ LAYERS = {
     "tasks_heads": {"tasks", "reference", "reference_heads"},
     "tasks_weights": {"tasks"},
     "checking": {"tasks"},
-    "checks": {"checking", "tasks", "tasks_heads", "tasks_weights", "module_check"},
     "module_check": {"attention", "masks", "modules", "museum", "checking", "reference_heads"},
     "check": {"checks"},
     "museum": {"attention", "modules"},
     "tasks_learned": {"tasks"},
-    "checks": {"checking", "tasks", "tasks_heads", "tasks_learned", "tasks_weights"},
+    "checks": {
+        "checking",
+        "module_check",
+        "tasks",
+        "tasks_heads",
+        "tasks_learned",
+        "tasks_weights",
+    },
     "data": set(),
     "theme": set(),
     "machine": set(),
@@ -130,11 +136,11 @@ def test_imports_run_one_way(path):
         "reference_heads",
         "tasks",
         "tasks_heads",
+        "tasks_learned",
         "tasks_weights",
         "module_check/scenarios",
         "module_check/dropout_probe",
     ],
-    ["reference", "reference_heads", "tasks", "tasks_heads", "tasks_learned", "tasks_weights"],
 )
 def test_the_oracle_knows_no_torch(name):
     tree = ast.parse((ROOT / "mha_utils" / f"{name}.py").read_text())
