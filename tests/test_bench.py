@@ -99,6 +99,15 @@ def test_a_step_of_training_gives_every_parameter_a_fresh_gradient():
     assert not call_of(layer, TINY)().requires_grad
 
 
+@pytest.mark.parametrize("is_training", [False, True])
+def test_comparing_leaves_the_mode_as_the_case_wants_it(is_training):
+    """In training mode nn.MultiheadAttention takes another way through its code."""
+    case = replace(TINY, is_training=is_training)
+    layer = CONTESTANTS["nn.MultiheadAttention"](case, case.draw_module())
+    relative_error(layer, case, case.draw_module())
+    assert {part.training for part in layer.modules()} == {is_training}
+
+
 def test_another_layer_is_not_compared():
     module = TINY.draw_module()
     wrong = Layer(module, lambda m, x: m(x))  # not causal

@@ -28,6 +28,7 @@ class Layer(nn.Module):
     def __init__(self, module: nn.Module, call: Callable):
         super().__init__()
         self.module, self.call = module, call
+        self.train(module.training)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.call(self.module, x)
