@@ -13,7 +13,14 @@ from mha_utils.checking import (
     check_task,
     check_values,
 )
-from mha_utils.module_check import Adapter, adapter_for, check_module
+from mha_utils.module_check import (
+    SEES_OTHER_SEQUENCES,
+    SEES_THE_FUTURE,
+    Adapter,
+    adapter_for,
+    check_module,
+    check_probe,
+)
 
 
 def check_attention_scores(answer: Callable, seed: int = 0) -> Report:
@@ -206,3 +213,19 @@ def check_best_offset(answer: Callable) -> Report:
     """Check `answer(distances)`: the accuracy of the best rule "look n words away"."""
     cases = ([1], [1, 1, -2], [-1, 2, 3, 2], [3, -3], [0, -1, -1, -1, 5], [2, 1, 2, 1, 2])
     return check_values(answer, tuple((c,) for c in cases), lambda d: max(map(d.count, d)) / len(d))
+
+
+def check_future_probe(answer: Callable) -> Report:
+    """Check `answer(module)`: True if a token sees later ones, called with is_causal=True.
+
+    The module (8 columns, 4 heads) comes in evaluation, with dropout=0.
+    """
+    return check_probe(answer, SEES_THE_FUTURE, "sees the future")
+
+
+def check_batch_probe(answer: Callable) -> Report:
+    """Check `answer(module)`: True if sequences of a batch see each other.
+
+    The module (8 columns, 4 heads) comes in evaluation, with dropout=0.
+    """
+    return check_probe(answer, SEES_OTHER_SEQUENCES, "lets sequences of a batch see each other")

@@ -87,7 +87,7 @@ LAYERS = {
     "checking": {"tasks"},
     "module_check": {"attention", "masks", "modules", "museum", "checking", "reference_heads"},
     "check": {"checks"},
-    "museum": {"attention", "modules"},
+    "museum": {"attention", "modules", "contracts"},
     "tasks_learned": {"tasks"},
     "checks": {
         "checking",

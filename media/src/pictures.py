@@ -58,6 +58,7 @@ LIT = {
     "08": ("dropout",),
     "09": ("weights · v", "concat", "out"),
     "11": tuple(name for name, _ in STEPS),
+    "12": tuple(name for name, _ in STEPS),
     "10": tuple(name for name, _ in STEPS),
     "13": ("q k v", "softmax"),
 }

@@ -3,5 +3,14 @@
 from mha_utils.module_check.adapter import ALL, Adapter
 from mha_utils.module_check.adapters import adapter_for
 from mha_utils.module_check.judging import check_module
+from mha_utils.module_check.probing import SEES_OTHER_SEQUENCES, SEES_THE_FUTURE, check_probe
 
-__all__ = ["ALL", "Adapter", "adapter_for", "check_module"]
+__all__ = [
+    "ALL",
+    "SEES_OTHER_SEQUENCES",
+    "SEES_THE_FUTURE",
+    "Adapter",
+    "adapter_for",
+    "check_module",
+    "check_probe",
+]

@@ -1,0 +1,103 @@
+"""The game of chapter 12, and the checks of the reader's probes."""
+
+import re
+
+import pytest
+import torch
+
+from mha_utils import checks
+from mha_utils.museum import MUSEUM, Hunt, mutant, with_numbers
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_every_suspect_can_be_found_and_the_sheet_fills(level):
+    hunt = Hunt(level, seed=3)
+    assert repr(hunt).startswith(f"level {level}: 0 of 3 found")
+    for number in (1, 2, 3):
+        for name in hunt.names:
+            before = hunt.found()
+            hunt.accuse(number, name)
+            if hunt.found() > before:
+                assert f"{number}  ✓ {name} ({mutant(name).place})" in repr(hunt)
+                break
+            assert f"{number}  ? not {name}" in repr(hunt)
+    assert hunt.found() == 3
+
+
+def test_a_suspect_is_the_piece_and_does_not_say_which():
+    hunt = Hunt(1, seed=5)
+    suspect = hunt.suspect(2)
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
+    equal = [n for n in hunt.names if torch.equal(with_numbers(mutant(n).module)(x), suspect(x))]
+    hunt.accuse(2, equal[0])
+    assert hunt.found() == 1
+    assert type(suspect).__name__ == "Suspect"
+    assert hunt.suspect(2, dropout=0.5).dropout == 0.5
+
+
+def test_levels_share_out_the_museum_and_seeds_choose():
+    names = [name for level in (1, 2, 3) for name in Hunt(level).names]
+    assert sorted(names) == sorted(m.name for m in MUSEUM)
+    chosen = {tuple(piece.name for piece in Hunt(2, seed)._pieces.values()) for seed in range(5)}
+    assert len(chosen) == 5
+
+
+WRONG = {
+    "level": (lambda: Hunt(4), "level must be one of [1, 2, 3], got 4"),
+    "seed": (lambda: Hunt(1, -1), "seed must be an integer of at least 0, got -1"),
+    "suspect": (lambda: Hunt().suspect(0), "suspects are [1, 2, 3], got 0"),
+    "accused": (lambda: Hunt().accuse(4, "no scale"), "suspects are [1, 2, 3], got 4"),
+    "name": (lambda: Hunt(3).accuse(1, "no scale"), "level 3 has no 'no scale'; it has ['dropout"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_calls_say_why(name):
+    call, text = WRONG[name]
+    with pytest.raises(ValueError, match=re.escape(text)):
+        call()
+
+
+def sees_the_future(module):
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
+    changed = x.clone()
+    changed[:, -1] += 1
+    before, after = (module(t, is_causal=True)[:, :-1] for t in (x, changed))
+    return not torch.allclose(before, after, atol=1e-5)
+
+
+def raises(module):
+    return module.no_such_step()
+
+
+PROBES = {
+    "right": (sees_the_future, "✓ sees_the_future: right about all 10 suspects"),
+    "blind": (lambda module: False, "lets go: 'causal only in training', which sees the future"),
+    "jealous": (lambda module: True, "accuses: 'the right module'"),
+    "of training": (
+        lambda module: sees_the_future(module.train()),
+        "lets go: 'causal only in training'",
+    ),
+    "unsolved": (lambda module: ..., "not solved yet (it returned Ellipsis)"),
+    "no answer": (lambda module: "yes", "should return True or False, got 'yes'"),
+    "raises": (raises, "✗ raises raised AttributeError"),
+}
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_probes_of_the_future_are_judged(name):
+    probe, text = PROBES[name]
+    report = checks.check_future_probe(probe)
+    assert bool(report) == (name == "right")
+    assert text in repr(report)
+
+
+def test_probes_of_the_batch_are_judged():
+    def sequences_meet(module):
+        x = torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0))
+        return not torch.allclose(module(x[:1]), module(x)[:1], atol=1e-5)
+
+    assert checks.check_batch_probe(sequences_meet)
+    text = "lets go: 'batch and time exchanged by view', which lets sequences of a batch see"
+    assert text in repr(checks.check_batch_probe(lambda module: False))
+    assert "accuses: 'the right module'" in repr(checks.check_batch_probe(lambda module: True))
