@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 
 from tools.nbval_strict import same_text
+from tools.notebooks import LIVE
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 
@@ -18,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 def first_difference(path: Path) -> str | None:
     """What the first cell that raises or prints something else says; None if all is as stored.
 
-    Pictures and widgets are not looked at.
+    Pictures, widgets and what a `live` cell prints are not looked at.
     """
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
@@ -30,6 +31,8 @@ def first_difference(path: Path) -> str | None:
         plt.close("all")
         if error is not None:
             return f"cell {number}: {type(error).__name__}: {str(error).splitlines()[:1]}"
+        if LIVE in cell.metadata.get("tags", []):
+            continue
         stored_printed, stored_value = stored_texts(cell)
         if not same_text(printed, stored_printed):
             return f"cell {number} prints something else"

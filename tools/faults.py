@@ -3,7 +3,7 @@
 Every piece of the museum and every fault of `fault_list.py` is planted in a copy of the project.
 Then the chapters are run against their stored outputs, and, separately, pytest without chapters.
 In every chapter one stored number is changed, and nbval has to go red. The result is printed and
-stored in `benchmarks/faults.json`.
+stored in `benchmarks/faults.json`; with names, only their rows are made anew.
 """
 
 import argparse
@@ -134,7 +134,8 @@ def run_matrix(folder: Path, wanted: list[Fault | str]) -> dict:
             row = {"chapters": by_chapters(folder, "10 12" if is_piece else fault.chapters)}
             row["pytest"] = by_pytest(folder)
         table[name] = row
-        print(f"{name:58} {row['chapters'] or 'SURVIVES':44.44}  {row['pytest'] or 'SURVIVES'}")
+        line = f"{name:58} {row['chapters'] or 'SURVIVES':44.44}  {row['pytest'] or 'SURVIVES'}"
+        print(line, flush=True)
     return table
 
 
@@ -147,31 +148,43 @@ def summary(table: dict, tampered: dict) -> str:
     return "\n".join([*lines, f"tampered  red {red} of {len(tampered)}"])
 
 
+def tamper_all(folder: Path) -> dict:
+    """Change a stored number of every chapter, one after the other: does nbval go red?"""
+    table = {}
+    for path in chapters_first(folder, ""):
+        stored = path.read_text("utf-8")
+        change = tamper(path)
+        table[path.stem] = {"change": change, "red": is_red(folder, path)}
+        path.write_text(stored, "utf-8")
+    return table
+
+
+def stored_table() -> dict:
+    return json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {"faults": {}}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="faults and pieces to plant; all when left out")
+    parser.add_argument("--tamper-only", action="store_true", help="plant none, change numbers")
     given = parser.parse_args()
     preload()
-    everything: list[Fault | str] = [*museum_names(), *FAULTS]
-    name_of = {title(fault): fault for fault in everything}
-    wanted = [name_of[n] for n in given.names] or everything
+    name_of = {title(fault): fault for fault in [*museum_names(), *FAULTS]}
+    wanted = [name_of[n] for n in given.names] or list(name_of.values())
+    table = stored_table()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         copy_project(folder)
         for found in (by_chapters(folder, ""), by_pytest(folder)):
             if found:
                 sys.exit(f"red without any fault: {found}")
-        table = run_matrix(folder, wanted)
-        tampered = {}
-        for path in [] if given.names else chapters_first(folder, ""):
-            stored = path.read_text("utf-8")
-            change = tamper(path)
-            tampered[path.stem] = {"change": change, "red": is_red(folder, path)}
-            path.write_text(stored, "utf-8")
-    print(summary(table, tampered))
-    if not given.names:
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(json.dumps({"faults": table, "tampered": tampered}, indent=1) + "\n")
+        rows = table["faults"] | ({} if given.tamper_only else run_matrix(folder, wanted))
+        table["faults"] = {name: rows[name] for name in name_of if name in rows}
+        if not given.names:
+            table["tampered"] = tamper_all(folder)
+    print(summary(table["faults"], table.get("tampered", {})))
+    TABLE.parent.mkdir(exist_ok=True)
+    TABLE.write_text(json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":
