@@ -176,3 +176,16 @@ def test_128_tokens_can_be_shown_and_shortened(page):
     assert "query 4, “w4”" in finding(page)
     set_traits(page, view, row=127, length=5)
     assert finding(page) == view.finding()
+
+
+def test_heads_are_called_by_their_names(page):
+    x = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0))
+    names = ["0.0", "0.1", "1.0"]
+    view = widgets.HeadExplorer(["a", "b", "c", "d"], x, x.flip(0), names=names, head=2)
+    host(page, view)
+    assert finding(page) == view.finding()
+    assert finding(page).startswith("Head 1.0: query 0")
+    assert page.get_by_role("radio").all_inner_texts() == [f"head {name}" for name in names]
+    page.get_by_role("radio", name="head 0.1").click()
+    view.head = 1
+    assert finding(page) == view.finding()

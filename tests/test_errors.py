@@ -262,6 +262,18 @@ CASES = {
         lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), " "),
         "expected 1 to 128 tokens, got 0",
     ),
+    "view of a head that is not there": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), head=1),
+        "head must be 0 to 0, got 1",
+    ),
+    "view with too many names": (
+        lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), names=["0.0", "0.1"]),
+        "names must be 1 strings, got 2",
+    ),
+    "view with names for heads that change": (
+        lambda: widgets.HeadExplorer(["a"], x(2, 1, 4), x(2, 1, 4), names=["a", "b"], resplit=True),
+        "names must be left out with resplit=True, got 2",
+    ),
     "view without temperature": (
         lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), temperature=0.0),
         "temperature must be above 0, got 0.0",

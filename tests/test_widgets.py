@@ -140,6 +140,13 @@ def test_heads_that_can_not_be_cut_are_a_problem_shown_in_the_view():
     assert fixed.weights().shape == (2, 3, 3)
 
 
+def test_heads_have_names():
+    x = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
+    view = widgets.HeadExplorer(["a", "b", "c"], x, x, names=["5.0", "5.1"], head=1)
+    assert view.finding().startswith("Head 5.1: query 0, “a”")
+    np.testing.assert_array_equal(view.weights()[1], attention_weights(x[1] @ x[1].mT / 2))
+
+
 def test_a_locked_row_is_said():
     view = toy_explorer(row=7, locked=True)
     assert view.finding().startswith("Query 7, “it” (locked), looks most at key 1, “cat”: 0.76.")

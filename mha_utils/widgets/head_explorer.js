@@ -135,7 +135,7 @@ function compute(model, cache = {}) {
   const state = {
     numHeads, headDim: (given * givenDim) / numHeads, width: given * givenDim, length, ids, causal,
     temperature, row, head, weights, weightsOf, q: cache.q, k: cache.k, scores: scoresOf(head),
-    resplit: model.get("resplit"), locked: model.get("locked"),
+    resplit: model.get("resplit"), locked: model.get("locked"), names: model.get("names"),
     shares: weights.subarray(row * length, (row + 1) * length),
     column: Math.max(Math.min(model.get("column"), length - 1), 0),
     word: (i) => all[i]?.word ?? "",
@@ -156,9 +156,9 @@ function describe(state, unknown) {
     + `Entropy ${entropy(state.shares).toFixed(2)} of at most ${most.toFixed(2)} nats.${note}`;
 }
 
-function whoOf({ resplit, numHeads, head, headDim }) {
+function whoOf({ resplit, numHeads, head, headDim, names }) {
   if (resplit) return `Head ${head} of ${numHeads}, Dh = ${headDim}: query`;
-  return numHeads > 1 ? `Head ${head}: query` : "Query";
+  return numHeads > 1 ? `Head ${names[head] ?? head}: query` : "Query";
 }
 
 function layout(state, context, room) {
@@ -337,7 +337,7 @@ function headButton(model, h) {
   const map = element("canvas", { "aria-hidden": "true" });
   prepare(map, 60, 60);
   const unchosen = { role: "radio", type: "button", "aria-checked": "false", tabindex: "-1" };
-  const button = element("button", unchosen, map, `head ${h}`);
+  const button = element("button", unchosen, map, `head ${model.get("names")[h] ?? h}`);
   button.addEventListener("click", () => setTrait(model, "head", h));
   button.map = map;
   return button;

@@ -30,6 +30,8 @@ class HeadExplorer(LiveView):
         k: keys of the words, same shape.
         sentence: text made of `words`; the reader can then write another one.
         row, column: the query and the key chosen at first.
+        head: the head chosen at first.
+        names: what the H heads are called; their numbers when left out.
         temperature: divides the scores before the softmax; above 0.
         causal: whether a query may look only at itself and before.
         resplit: let the reader cut the same D = H x Dh columns into any number of heads that
@@ -53,6 +55,7 @@ class HeadExplorer(LiveView):
     resplit = traitlets.Bool(False).tag(sync=True)
     num_heads = traitlets.Int(1).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
     column = traitlets.Int(0).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
@@ -68,6 +71,8 @@ class HeadExplorer(LiveView):
         *,
         row: int = 0,
         column: int = 0,
+        head: int = 0,
+        names: list[str] | None = None,
         temperature: float = 1.0,
         causal: bool = False,
         resplit: bool = False,
@@ -80,6 +85,7 @@ class HeadExplorer(LiveView):
             raise ValueError(f"temperature must be above 0, got {temperature}")
         shown = words if sentence is None else data.split_words(sentence)
         _require_tokens(shown, words)
+        _require_heads(head, names, len(q), resplit)
         super().__init__(
             words=list(words),
             shape=list(q.shape),
@@ -90,6 +96,8 @@ class HeadExplorer(LiveView):
             length=len(shown),
             row=row,
             column=column,
+            head=head,
+            names=list(names or ()),
             temperature=temperature,
             causal=causal,
             resplit=resplit,
@@ -144,7 +152,8 @@ class HeadExplorer(LiveView):
         if self.resplit:
             width = heads * head_dim // self._num_heads
             return f"Head {self._head} of {self._num_heads}, Dh = {width}: query"
-        return f"Head {self._head}: query" if heads > 1 else "Query"
+        name = self.names[self._head] if self.names else self._head
+        return f"Head {name}: query" if heads > 1 else "Query"
 
     def _heads(self, sent: bytes) -> Tensor:
         """The queries or keys of all words, cut as shown, in double precision."""
@@ -183,3 +192,11 @@ def _require_tokens(shown: list[str], words: list[str]) -> None:
         raise ValueError(f"sentence has words without a query and a key: {unknown}")
     if not 1 <= len(shown) <= MAX_TOKENS:
         raise ValueError(f"expected 1 to {MAX_TOKENS} tokens, got {len(shown)}")
+
+
+def _require_heads(head: int, names: list[str] | None, num_heads: int, resplit: bool) -> None:
+    if not 0 <= head < num_heads:
+        raise ValueError(f"head must be 0 to {num_heads - 1}, got {head}")
+    if names is not None and (resplit or len(names) != num_heads):
+        expected = "left out with resplit=True" if resplit else f"{num_heads} strings"
+        raise ValueError(f"names must be {expected}, got {len(names)}")
