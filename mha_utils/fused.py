@@ -26,7 +26,13 @@ class FusedMultiHeadAttention(MultiHeadAttention):
     Constructor, inputs, outputs, gradients, errors and `state_dict` are those of
     `MultiHeadAttention`; weights load both ways. What is stored differs: one `qkv_proj` with
     the rows of q, k and v on top of each other (three layers where their widths differ).
+
+    Attributes:
+        long: on a CPU, from so many keys on, keys and values of a head are copied into one piece
+            of memory, since they are read again for each block of queries.
     """
+
+    long = 4096
 
     @functools.wraps(MultiHeadAttention.__init__)
     def __init__(self, *args, **kwargs):
@@ -66,7 +72,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         dropout = self.dropout if self.training else 0.0
         wide = is_emulated(x) and x.dtype == self.out_proj.weight.dtype
 
-        q, k, v = (split_heads(p, self.num_heads) for p in self.project(x, context, values, wide))
+        q, k, v = self.project(x, context, values, wide)
         if need_weights:
             scores = attention_scores(q, k)
             if is_causal:
@@ -82,11 +88,16 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         return (out, weights.to(out.dtype)) if need_weights else out
 
     def project(self, x: Tensor, context: Tensor, values: Tensor, wide: bool):
-        """q, k, v (B, ., D): one product where all three come from the same tokens."""
-        if self.is_stacked and x is context is values:
-            return linear(self.qkv_proj, x, wide).chunk(3, dim=-1)
+        """q, k, v (B, H, ., Dh): one product where all three come from the same tokens."""
+        is_eager = not torch.compiler.is_compiling()  # a compiled module fits every length
+        is_long = is_eager and context.is_cpu and context.shape[1] >= self.long
+        if self.is_stacked and x is context is values and not is_long:
+            parts = linear(self.qkv_proj, x, wide).chunk(3, dim=-1)
+            return [split_heads(part, self.num_heads) for part in parts]
         layers = rows_of(self.qkv_proj) if self.is_stacked else self.separate_layers()
-        return [linear(layer, tokens, wide) for layer, tokens in zip(layers, (x, context, values))]
+        parts = (linear(layer, tokens, wide) for layer, tokens in zip(layers, (x, context, values)))
+        q, k, v = (split_heads(part, self.num_heads) for part in parts)
+        return (q, k.contiguous(), v.contiguous()) if is_long else (q, k, v)
 
     def separate_layers(self) -> list[nn.Linear]:
         return [self.q_proj, self.k_proj, self.v_proj]

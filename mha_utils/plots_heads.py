@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from mha_utils import theme
 
 MARK = theme.OKABE_ITO["vermilion"]
-GREYS = (theme.OKABE_ITO["sky"], "#8c8c8c", "#c4c4c4")
+GREYS = (theme.OKABE_ITO["sky"], "#8c8c8c", "#c4c4c4", theme.OKABE_ITO["orange"])
 
 
 def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -> Axes:

@@ -60,18 +60,20 @@ def entropy_share(weights: Float[Tensor, "B H T S"]) -> Float[Tensor, " H"]:
 
 
 def chosen_on_half(
-    right: Bool[Tensor, "N H"], splits: int = 200, seed: int = 0
+    right: Bool[Tensor, "N H"], splits: int = 200, seed: int = 0, together: int = 1
 ) -> Float[Tensor, ""]:
     """Accuracy of the head that is best on a random half, measured on the other half.
 
     The best of many heads looks good by luck; here luck on one half does not help on the other.
+    `together`: so many rows in a row, twins for example, go to the same half.
     """
-    generator, half = torch.Generator().manual_seed(seed), len(right) // 2
+    groups = right.float().unflatten(0, (-1, together)).mean(dim=1)
+    generator, half = torch.Generator().manual_seed(seed), len(groups) // 2
     scored = []
     for _ in range(splits):
-        order = torch.randperm(len(right), generator=generator)
-        best = right[order[:half]].float().mean(dim=0).argmax()
-        scored.append(right[order[half:], best].float().mean())
+        order = torch.randperm(len(groups), generator=generator)
+        best = groups[order[:half]].mean(dim=0).argmax()
+        scored.append(groups[order[half:], best].mean())
     return torch.stack(scored).mean()
 
 

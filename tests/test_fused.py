@@ -34,7 +34,7 @@ SIZES = [
     (3, 17, 5, 8, 8),
 ]
 MASKS = ["none", "causal", "padding", "causal padding", "per head", "empty rows", "per query"]
-WAYS = ["as chosen", "products"]
+WAYS = ["as chosen", "products", "long"]
 
 
 def make_pair(d, h, dtype=torch.float64, **options):
@@ -78,9 +78,11 @@ def gradients(module, inputs, options):
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
-    """Every case also by blocks of products, whatever this processor prefers."""
+    """Every case also by blocks of products, whatever this processor prefers, and as if long."""
     if request.param == "products":
         monkeypatch.setattr(ways, "prefers_products", lambda q, k, dropout: dropout < 1)
+    if request.param == "long":
+        monkeypatch.setattr(FusedMultiHeadAttention, "long", 1)
     return request.param
 
 
@@ -150,6 +152,16 @@ def test_there_is_one_projection_of_the_tokens():
     assert [name for name, _ in fused.named_parameters()] == [
         *("out_proj.weight", "out_proj.bias", "qkv_proj.weight", "qkv_proj.bias")
     ]
+
+
+@pytest.mark.parametrize(("seq_len", "copied"), [(4095, False), (4096, True)])
+def test_keys_and_values_of_long_sequences_are_copied_head_by_head(seq_len, copied):
+    module = FusedMultiHeadAttention(4, 2)
+    x = draw(1, seq_len, 4, dtype=torch.float32)
+    q, k, v = module.project(x, x, x, False)
+    assert [h.is_contiguous() for h in (q, k, v)] == [False, copied, copied]
+    expected = torch.cat([q, k, v]).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(torch.cat(module.qkv_proj(x).chunk(3, dim=-1)), expected)
 
 
 @pytest.mark.parametrize("mask_name", MASKS)

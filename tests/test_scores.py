@@ -77,3 +77,11 @@ def test_the_best_of_many_lucky_heads_is_no_better_on_the_other_half():
     assert abs(chosen_on_half(coins) - 0.5) < 0.1
     coins[:, 7] = True
     assert chosen_on_half(coins) > 0.95
+
+
+def test_twins_stay_together_when_sentences_are_split():
+    """Coins that fall alike for both twins: split apart, one half would know of the other."""
+    coins = torch.rand(12, 500, generator=torch.Generator().manual_seed(0)) < 0.5
+    twins = coins.repeat_interleave(2, dim=0)
+    assert chosen_on_half(twins, together=1) > 0.6
+    assert abs(chosen_on_half(twins, together=2) - 0.5) < 0.1

@@ -13,6 +13,7 @@ from mha_utils.trained.sentences import (
     Example,
     examples,
 )
+from mha_utils.trained.word_classes import RULES, first_of, rule_accuracy
 
 CAT = Example(["the", "cat", "saw", "the", "dog", "."], query=2, target=1)
 
@@ -99,8 +100,50 @@ def test_same_word_counts_only_where_a_word_comes_twice():
 def test_luck_grows_with_the_number_of_heads_and_is_beaten_by_knowledge():
     g = torch.Generator().manual_seed(0)
     one, many = torch.randn(24, 1, generator=g), torch.randn(24, 200, generator=g)
-    assert survey.lucky_best(one) < survey.lucky_best(many) < 1
-    assert survey.lucky_best(torch.ones(24, 1)) < 0.8  # always right, yet swapped by coin
+    few_heads, _ = survey.luck_of_the_best(one, per_coin=1)
+    many_heads, p = survey.luck_of_the_best(many, per_coin=1)
+    assert few_heads < many_heads < 1
+    assert p > 0.05  # nothing to find
+    knows = torch.cat([many, torch.ones(24, 1)], dim=1)
+    assert survey.luck_of_the_best(knows, per_coin=1)[1] < 0.01
+
+
+def test_twins_are_swapped_together():
+    """A head that likes one noun is right in half of the sentences, whatever the coins say."""
+    likes_one_noun = torch.tensor([1.0, -1.0]).repeat(12)[:, None]
+    assert survey.luck_of_the_best(likes_one_noun, per_coin=2) == (0.5, 1.0)
+    line, _ = survey.luck_of_the_best(likes_one_noun, per_coin=1)
+    assert line > 0.6  # one coin a sentence would call that luck
+
+
+def test_what_twins_share_cancels_in_a_shift():
+    liking, hint = torch.randn(5, 3), torch.rand(5, 3)
+    twins = torch.stack([hint + liking, hint - liking], dim=1).flatten(0, 1)  # (10, 3)
+    torch.testing.assert_close(survey.shifts(twins), hint)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_rules_of_word_classes_find_the_first_word_of_the_class(relation):
+    sentences = list(examples(RELATIONS[relation]))
+    direction, words = RULES[relation]
+    assert all(example.words[example.target] in words for example in sentences)
+    on_the_way = [
+        any(
+            example.words[place] in words
+            for place in range(example.query + direction, example.target, direction)
+        )
+        or (example.target - example.query) * direction < 0
+        for example in sentences
+    ]
+    missed = sum(on_the_way) / len(sentences)
+    assert rule_accuracy(relation, sentences) == pytest.approx(1 - missed)
+
+
+def test_a_rule_may_find_nothing():
+    assert first_of({"mouse"}, CAT, 1) is None
+    assert (first_of({"dog"}, CAT, 1), first_of({"the"}, CAT, -1)) == (4, 0)
+    with pytest.raises(ValueError, match=r"relation must be one of .*, got 'uncle'"):
+        rule_accuracy("uncle", [CAT])
 
 
 def test_shuffled_keeps_the_numbers_and_loses_their_places():

@@ -253,6 +253,10 @@ def test_the_record_has_every_head():
     encoder, decoder = measured.recorded("encoder"), measured.recorded("decoder")
     assert {len(r["accuracy"]) for r in encoder["relations"].values()} == {72}
     assert {len(t["right"]) for t in encoder["twins"].values()} == {72}
+    assert {name: twins["pairs"] for name, twins in encoder["twins"].items()} == {
+        "gender": 10,
+        "meaning": 24,
+    }
     assert {len(scores) for scores in encoder["simple"].values()} == {72}
     assert len(decoder["previous token"]) == len(decoder["induction"]) == 270
     assert {len(losses) for losses in decoder["without"].values()} == {3}

@@ -5,6 +5,7 @@ must reproduce, and returns a layer: x (B, T, D) -> out (B, T, D). It raises `Le
 reason where it cannot take part.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -108,6 +109,15 @@ def masked_kernel(case: Case, module: MultiHeadAttention) -> nn.Module:
     return Layer(_twin(case, module), lambda layer, x: layer(x, mask=mask))
 
 
+def heads_as_views(case: Case, module: MultiHeadAttention) -> nn.Module:
+    """The fused module without its copies for long sequences."""
+    if case.device != "cpu" or case.shape[1] < FusedMultiHeadAttention.long:
+        raise LeftOut("is the fused module at this length")
+    twin = _twin(case, module)
+    twin.long = math.inf
+    return Layer(twin, lambda layer, x: layer(x, is_causal=case.is_causal))
+
+
 def _twin(case: Case, module: MultiHeadAttention) -> FusedMultiHeadAttention:
     twin = FusedMultiHeadAttention(*case.shape[2:], dropout=case.dropout)
     twin.load_state_dict(module.state_dict())
@@ -203,6 +213,7 @@ CONTESTANTS = {
     "explicit": explicit,
     "explicit, one product": one_product,
     "fused, boolean mask": masked_kernel,
+    "fused, heads as views": heads_as_views,
     "fused": fused,
     "nn.MultiheadAttention": torch_module,
     "nn.MultiheadAttention, weights": torch_module_with_weights,

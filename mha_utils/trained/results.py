@@ -17,6 +17,7 @@ from mha_utils.trained.decoder import Decoder, load_decoder
 from mha_utils.trained.encoder import Encoder, load_encoder
 from mha_utils.trained.files import DECODER, ENCODER, is_installed
 from mha_utils.trained.sentences import ANTECEDENT_BY_GENDER, ANTECEDENT_BY_MEANING, RELATIONS
+from mha_utils.trained.word_classes import rule_accuracy
 from mha_utils.trained.wordpiece import WordPiece, load_wordpiece
 
 FOLDER = Path(__file__).parents[1] / "recorded"
@@ -80,24 +81,37 @@ def measure_encoder(encoder: Encoder, tokenizer: WordPiece, shuffles=SHUFFLES) -
             "accuracy": _rounded(right.float().mean(dim=0)),
             "other half": round(chosen_on_half(right).item(), 3),
             "best offset": round(survey.best_offset(own), 3),
+            "word class": round(rule_accuracy(name, own), 3),
             "shuffled": [round(c.float().mean(dim=0).max().item(), 3) for c in controls],
         }
         maps, sentences = maps + own_maps, sentences + own
     for name, text in (("gender", ANTECEDENT_BY_GENDER), ("meaning", ANTECEDENT_BY_MEANING)):
         difference = survey.preference(*survey.all_maps(encoder, tokenizer, text))
-        found["twins"][name] = {
-            "n": len(difference),
-            "right": _rounded((difference > 0).float().mean(dim=0)),
-            "margin": _rounded(difference.mean(dim=0)),
-            "lucky best": round(survey.lucky_best(difference), 3),
-            "other half": round(chosen_on_half(difference > 0).item(), 3),
-        }
+        found["twins"][name] = measure_twins(difference)
     found["simple"] = {n: _rounded(v) for n, v in survey.simple_scores(maps, sentences).items()}
-    found["sentences"] = len(sentences)
+    found["queries"] = len(sentences)
+    found["sentences"] = len({tuple(example.words) for example in sentences})
     sentence, tired, soft = FAMOUS
     for last in (tired, soft):
         found["famous"][last] = looks_at_cat(encoder, tokenizer, sentence.replace(tired, last))
     return found
+
+
+def measure_twins(difference: Tensor) -> dict:
+    """Scores of (N, A) preferences for the right noun; rows 2n and 2n + 1 are twins."""
+    moves = survey.shifts(difference)
+    by_sentence, by_pair = (survey.luck_of_the_best(d, n) for d, n in ((difference, 2), (moves, 1)))
+    return {
+        "pairs": len(moves),
+        "right": _rounded((difference > 0).float().mean(dim=0)),
+        "margin": _rounded(difference.mean(dim=0)),
+        "lucky best": round(by_sentence[0], 3),
+        "luck": round(by_sentence[1], 4),
+        "other half": round(chosen_on_half(difference > 0, together=2).item(), 3),
+        "moves": _rounded((moves > 0).float().mean(dim=0)),
+        "lucky moves": round(by_pair[0], 3),
+        "luck of moves": round(by_pair[1], 4),
+    }
 
 
 @torch.no_grad()

@@ -93,15 +93,29 @@ def preference(
     return torch.stack(rows)
 
 
-def lucky_best(difference: Float[Tensor, "N A"], draws: int = 2000, seed: int = 0) -> float:
-    """What the best head reaches by luck: its 95 % point when coins swap right and wrong noun.
+def shifts(difference: Float[Tensor, "N A"]) -> Float[Tensor, "P A"]:
+    """How far the hint moves each head towards the right noun: the mean over the two twins.
 
-    One coin a sentence for all heads, so that heads which agree with each other stay so.
+    A head that likes one noun, whatever the hint, gets 0: the twins cancel.
+    """
+    return difference.unflatten(0, (-1, 2)).mean(dim=1)
+
+
+def luck_of_the_best(
+    difference: Float[Tensor, "N A"], per_coin: int, draws: int = 4000, seed: int = 0
+) -> tuple[float, float]:
+    """(95 % point, p) of the best head's share above 0, if coins swap right and wrong noun.
+
+    p is the probability that the best of the A heads does as well by luck as it did here. One
+    coin decides for all heads, so that heads which agree stay so, and for `per_coin` rows in a
+    row: 2 for sentences, since right and wrong noun of twins can only be swapped together.
     """
     generator = torch.Generator().manual_seed(seed)
-    coins = torch.randint(0, 2, (draws, len(difference), 1), generator=generator) * 2 - 1
-    best = ((difference.sign() * coins) > 0).float().mean(dim=1).amax(dim=-1)
-    return best.quantile(0.95).item()
+    coins = torch.randint(0, 2, (draws, len(difference) // per_coin, 1), generator=generator)
+    signs = (coins * 2 - 1).repeat_interleave(per_coin, dim=1)
+    best = (difference.sign() * signs > 0).float().mean(dim=1).amax(dim=-1)
+    reached = (difference > 0).float().mean(dim=0).max()
+    return best.quantile(0.95).item(), (best >= reached - 1e-6).float().mean().item()
 
 
 def shuffled(encoder: Encoder, seed: int) -> Encoder:

@@ -1,0 +1,47 @@
+"""A control for syntax: what would a rule reach that only knows nouns and verbs?"""
+
+from mha_utils.trained.sentences import Example
+
+_NOUNS = """
+actress apples apron aunt baby ball bear bench bird birds boat box boy boys bread bridge
+brother bus car case cat chair children clock coin company cook curtains dawn day doctor dog
+dogs door dress driver exit farmer father field film forest friends garden gate girl girls
+glass gold hall harbour hat home horse house hunter island judge keys king kitchen lake lands
+lawyer letter machine man mayor men miles mother museum neighbour night noise noon north nurse
+paint poem prince princess problem queen report river roof room sauce sea sister soldiers songs
+soup spring stairs stone storm story stranger street students table teacher tourists tower
+train tree uncle valley village wall watch wind window woman years
+"""
+_VERBS = """
+arrived ate barked belong bought broke built carried chased cleaned collapsed crossed followed
+found heard know left lives makes missed moved opened painted read repaired ruled sang slept
+sold solved stole stopped tasted told visits watched wore works wrote
+"""
+NOUNS, VERBS = set(_NOUNS.split()), set(_VERBS.split())
+RULES = {  # relation -> (direction, class): the target is the first word of the class that way
+    "determiner → noun": (1, NOUNS),
+    "verb → subject": (-1, NOUNS),
+    "subject → verb": (1, VERBS),
+    "verb → object": (1, NOUNS),
+    "pronoun → antecedent": (-1, NOUNS),
+}
+
+
+def rule_accuracy(relation: str, sentences: list[Example]) -> float:
+    """How often the rule of a relation, "the next noun" for example, finds the target.
+
+    Raises:
+        ValueError: if there is no rule for the relation.
+    """
+    if relation not in RULES:
+        raise ValueError(f"relation must be one of {list(RULES)}, got {relation!r}")
+    direction, words = RULES[relation]
+    found = [first_of(words, example, direction) for example in sentences]
+    return sum(f == e.target for f, e in zip(found, sentences)) / len(sentences)
+
+
+def first_of(words: set[str], example: Example, direction: int) -> int | None:
+    """The place of the first of these words after the query (1) or before it (-1)."""
+    ends = {1: len(example.words), -1: -1}
+    places = range(example.query + direction, ends[direction], direction)
+    return next((place for place in places if example.words[place] in words), None)
