@@ -6,13 +6,20 @@ tried and judged is in `checking.py`.
 
 from collections.abc import Callable
 
-from mha_utils import tasks, tasks_heads, tasks_learned, tasks_weights
-from mha_utils.checking import (
-    Report,
-    check_mask_on_every_device,
-    check_task,
-    check_values,
+from mha_utils import (
+    tasks,
+    tasks_heads,
+    tasks_learned,
+    tasks_module,
+    tasks_numbers,
+    tasks_rates,
+    tasks_stacked,
+    tasks_weights,
 )
+from mha_utils.answers import Report
+from mha_utils.checking import check_task
+from mha_utils.checking_devices import check_mask_on_every_device
+from mha_utils.checking_numbers import check_numbers
 from mha_utils.module_check import (
     SEES_OTHER_SEQUENCES,
     SEES_THE_FUTURE,
@@ -40,37 +47,32 @@ def check_attention(answer: Callable, seed: int = 0) -> Report:
 
 def check_head_dim(answer: Callable) -> Report:
     """Check `answer(embed_dim, num_heads)`: the width Dh of one head."""
-    cases = ((12, 3), (8, 8), (5, 1), (512, 8), (768, 12))
-    return check_values(answer, cases, lambda embed_dim, num_heads: embed_dim // num_heads)
+    return check_numbers(answer, tasks_numbers.HEAD_DIM)
 
 
 def check_count(answer: Callable) -> Report:
     """Check `answer(B, T, D)`: how many numbers a tensor (B, H, T, Dh) holds."""
-    cases = ((1, 1, 1), (2, 3, 4), (3, 5, 12), (32, 128, 512))
-    return check_values(answer, cases, lambda b, t, d: b * t * d)
+    return check_numbers(answer, tasks_numbers.COUNT)
 
 
 def check_attention_flops(answer: Callable) -> Report:
     """Check `answer(B, T, D)`: FLOPs of scores and averages, without a mask."""
-    cases = ((1, 1, 1), (1, 7, 12), (2, 128, 512), (4, 4096, 768))
-    return check_values(answer, cases, lambda b, t, d: 4 * b * t * t * d)
+    return check_numbers(answer, tasks_numbers.ATTENTION_FLOPS)
 
 
 def check_map_bytes(answer: Callable) -> Report:
     """Check `answer(B, H, T, number_bytes)`: bytes of one tensor of attention weights."""
-    cases = ((1, 1, 1, 4), (2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2))
-    return check_values(answer, cases, lambda b, h, t, size: b * h * t * t * size)
+    return check_numbers(answer, tasks_numbers.MAP_BYTES)
 
 
 def check_mask_beside(answer: Callable) -> Report:
     """Check `answer(scores)`: the causal mask (T, T) of scores (*B, T, T), where they are."""
-    return check_mask_on_every_device(answer)
+    return check_mask_on_every_device(answer, tasks_weights.CAUSAL_MASK.mistakes)
 
 
 def check_parameter_count(answer: Callable) -> Report:
     """Check `answer(embed_dim, num_heads, head_dim)`: numbers in W_q, W_k, W_v of all heads."""
-    cases = ((1, 1, 1), (6, 2, 4), (512, 8, 64), (768, 12, 64))
-    return check_values(answer, cases, lambda d, h, dh: 3 * h * d * dh)
+    return check_numbers(answer, tasks_numbers.PARAMETER_COUNT)
 
 
 def check_stacked_heads(answer: Callable, seed: int = 0) -> Report:
@@ -78,7 +80,7 @@ def check_stacked_heads(answer: Callable, seed: int = 0) -> Report:
 
     x is (T, D), W_q and W_k are (H, D, Dh), W_v is (H, D, Dv).
     """
-    return check_task(answer, tasks.STACKED, seed)
+    return check_task(answer, tasks_stacked.STACKED, seed)
 
 
 def check_one_projection(answer: Callable, seed: int = 0) -> Report:
@@ -93,8 +95,7 @@ def check_split(answer: Callable, seed: int = 0) -> Report:
 
 def check_storage_place(answer: Callable) -> Report:
     """Check `answer(t, h, d, num_heads, head_dim)`: where x.view(T, H, Dh)[t, h, d] is stored."""
-    cases = ((0, 0, 0, 1, 1), (1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (5, 7, 63, 8, 64))
-    return check_values(answer, cases, lambda t, h, d, heads, dh: (t * heads + h) * dh + d)
+    return check_numbers(answer, tasks_numbers.STORAGE_PLACE)
 
 
 def check_split_heads(answer: Callable, seed: int = 0) -> Report:
@@ -104,8 +105,7 @@ def check_split_heads(answer: Callable, seed: int = 0) -> Report:
 
 def check_strides(answer: Callable) -> Report:
     """Check `answer(B, T, H, Dh)`: strides of a contiguous x.view(B, T, H, Dh).transpose(1, 2)."""
-    cases = ((1, 4, 3, 2), (2, 5, 4, 3), (32, 100, 8, 64))
-    return check_values(answer, cases, lambda b, t, h, dh: (t * h * dh, dh, h * dh, 1))
+    return check_numbers(answer, tasks_numbers.STRIDES)
 
 
 def check_causal_mask(answer: Callable, seed: int = 0) -> Report:
@@ -128,8 +128,7 @@ def check_stable_softmax(answer: Callable, seed: int = 0) -> Report:
 
 def check_scale(answer: Callable) -> Report:
     """Check `answer(head_dim, q_std, k_std)`: what makes the scores' standard deviation 1."""
-    cases = ((1, 1.0, 1.0), (64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0))
-    return check_values(answer, cases, lambda dh, q_std, k_std: q_std * k_std * dh**0.5)
+    return check_numbers(answer, tasks_rates.SCALE)
 
 
 def check_drop_weights(answer: Callable, seed: int = 0) -> Report:
@@ -139,8 +138,7 @@ def check_drop_weights(answer: Callable, seed: int = 0) -> Report:
 
 def check_lost_row(answer: Callable) -> Report:
     """Check `answer(p, num_keys)`: the probability that a row loses all its weights."""
-    cases = ((0.4, 1), (0.5, 2), (0.1, 3), (0.9, 10))
-    return check_values(answer, cases, lambda p, num_keys: p**num_keys)
+    return check_numbers(answer, tasks_rates.LOST_ROW)
 
 
 def check_merge_heads(answer: Callable, seed: int = 0) -> Report:
@@ -158,13 +156,12 @@ def check_multi_head(answer: Callable, seed: int = 0) -> Report:
 
     x is (B, T, D), every W (D, D) as in nn.Linear, mask (B, 1, T, T) with True = may attend.
     """
-    return check_task(answer, tasks_heads.MULTI_HEAD, seed)
+    return check_task(answer, tasks_module.MULTI_HEAD, seed)
 
 
 def check_module_parameter_count(answer: Callable) -> Report:
     """Check `answer(embed_dim, num_heads)`: numbers in the four projections, biases included."""
-    cases = ((1, 1), (12, 3), (512, 8), (512, 64))
-    return check_values(answer, cases, lambda embed_dim, num_heads: 4 * embed_dim * (embed_dim + 1))
+    return check_numbers(answer, tasks_numbers.MODULE_PARAMETER_COUNT)
 
 
 def check_multi_head_attention(
@@ -190,8 +187,7 @@ def check_multi_head_attention(
 
 def check_ceiling(answer: Callable) -> Report:
     """Check `answer(num_heads, head_dim)`: the highest R^2 of 4 vectors of width 8 at once."""
-    cases = ((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1))
-    return check_values(answer, cases, lambda heads, dh: float(min(1.0, heads * min(8, dh) / 32)))
+    return check_numbers(answer, tasks_rates.CEILING)
 
 
 def check_lookup_weights(answer: Callable, seed: int = 0) -> Report:
@@ -211,8 +207,7 @@ def check_induction_places(answer: Callable, seed: int = 0) -> Report:
 
 def check_best_offset(answer: Callable) -> Report:
     """Check `answer(distances)`: the accuracy of the best rule "look n words away"."""
-    cases = ([1], [1, 1, -2], [-1, 2, 3, 2], [3, -3], [0, -1, -1, -1, 5], [2, 1, 2, 1, 2])
-    return check_values(answer, tuple((c,) for c in cases), lambda d: max(map(d.count, d)) / len(d))
+    return check_numbers(answer, tasks_rates.BEST_OFFSET)
 
 
 def check_future_probe(answer: Callable) -> Report:
@@ -220,7 +215,7 @@ def check_future_probe(answer: Callable) -> Report:
 
     The module (8 columns, 4 heads) comes in evaluation, with dropout=0.
     """
-    return check_probe(answer, SEES_THE_FUTURE, "sees the future")
+    return check_probe(answer, SEES_THE_FUTURE)
 
 
 def check_batch_probe(answer: Callable) -> Report:
@@ -228,4 +223,4 @@ def check_batch_probe(answer: Callable) -> Report:
 
     The module (8 columns, 4 heads) comes in evaluation, with dropout=0.
     """
-    return check_probe(answer, SEES_OTHER_SEQUENCES, "lets sequences of a batch see each other")
+    return check_probe(answer, SEES_OTHER_SEQUENCES)

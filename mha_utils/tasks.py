@@ -88,25 +88,6 @@ def _weights_gradients(scores, grad_out):
     return (weights * (grad_out - (weights * grad_out).sum(axis=-1, keepdims=True)),)
 
 
-def _stacked_heads(x, w_q, w_k, w_v):
-    """(H, T, Dv): the heads before they are put side by side."""
-    q, k, v = (np.einsum("td,hde->hte", x.astype(np.float64), w) for w in (w_q, w_k, w_v))
-    return reference.attention_batched(q, k, v)[0]
-
-
-def _side_by_side(heads):
-    return np.concatenate(list(heads), axis=-1)
-
-
-def _stacked_gradients(x, w_q, w_k, w_v, grad_out):
-    weights = (w_q, w_k, w_v)
-    projected = [np.einsum("td,hde->hte", x.astype(np.float64), w) for w in weights]
-    grad_heads = np.stack(np.split(grad_out, len(w_v), axis=-1))
-    grads = reference.attention_gradients(*projected, grad_heads)
-    grad_x = sum(np.einsum("hte,hde->td", g, w) for g, w in zip(grads, weights))
-    return grad_x, *(np.einsum("td,hte->hde", x, g) for g in grads)
-
-
 SCORES = Task(
     inputs=("q", "k"),
     solve=_scores,
@@ -126,6 +107,9 @@ WEIGHTS = Task(
         "exponentials that are not divided by their sum": lambda s: np.exp(s),
         "scores divided by their sum, without exp": lambda s: s / s.sum(axis=-1, keepdims=True),
         "exponentials divided by the sum of the whole matrix": lambda s: _softmax(s, (-2, -1)),
+        "exponentials divided by the sum of all numbers": lambda s: _softmax(s, None),
+        "softmax over dimension 1: the last one only without a batch": lambda s: _softmax(s, 1),
+        "softmax over dimension 0": lambda s: _softmax(s, 0),
     },
 )
 ATTENTION = Task(
@@ -149,31 +133,15 @@ ATTENTION = Task(
         "scores divided by sqrt(T), the number of queries": lambda q, k, v: (
             _softmax(_dots(q, k) / np.sqrt(q.shape[-2])) @ v
         ),
+        "softmax over dimension 1: the keys only without a batch": lambda q, k, v: (
+            _softmax(_scores(q, k), 1) @ v
+        ),
+        "scores divided by sqrt(q.shape[1]): the width only without a batch": lambda q, k, v: (
+            _softmax(_dots(q, k) / np.sqrt(q.shape[1])) @ v
+        ),
+        "scores multiplied by sqrt(Dh)": lambda q, k, v: (
+            _softmax(_dots(q, k) * np.sqrt(q.shape[-1])) @ v
+        ),
         "every value weighted alike": lambda q, k, v: np.ones_like(_dots(q, k)) / k.shape[-2] @ v,
-    },
-)
-STACKED = Task(
-    inputs=("x", "W_q", "W_k", "W_v"),
-    solve=lambda *arrays: _side_by_side(_stacked_heads(*arrays)),
-    gradients=_stacked_gradients,
-    mistakes={
-        "heads not put side by side: the (H, T, Dv) numbers cut into T rows as they lie": (
-            lambda x, *w: _stacked_heads(x, *w).reshape(len(x), -1)
-        ),
-        "columns of the heads mixed: column 0 of every head first": lambda x, *w: np.moveaxis(
-            _stacked_heads(x, *w), 0, -1
-        ).reshape(len(x), -1),
-        "every head replaced by their average": lambda x, *w: _side_by_side(
-            [_stacked_heads(x, *w).mean(axis=0)] * len(w[0])
-        ),
-        "heads without the division by sqrt(Dh)": lambda x, w_q, w_k, w_v: _side_by_side(
-            _stacked_heads(x, w_q * np.sqrt(w_q.shape[-1]), w_k, w_v)
-        ),
-    },
-    shapes=lambda lead, t, s, dh, dv: {
-        "x": (t + 1, s + 1),
-        "W_q": (dv + 1, s + 1, dh),
-        "W_k": (dv + 1, s + 1, dh),
-        "W_v": (dv + 1, s + 1, t),
     },
 )

@@ -29,13 +29,20 @@ LOOKUP_WEIGHTS = Task(
         "the circle is cut: the first tokens look at nobody": lambda offsets, t: (
             _lookup_weights(offsets, t) * np.tri(t)
         ),
+        "`roll` without `dims`: the rows are shifted as one long line": lambda offsets, t: np.stack(
+            [np.roll(np.eye(t), -n) for n in offsets]
+        ),
+        "the token itself, for every head": lambda offsets, t: np.stack([np.eye(t)] * len(offsets)),
+        "one place too far: offset 0 is the token itself": lambda offsets, t: _lookup_weights(
+            [n + 1 for n in offsets], t
+        ),
     },
 )
 
 
 def _some_sources(lead, t, s, dh, dv, random) -> dict:
     sources = random.integers(-1, s, size=t)
-    sources[0] = s - 1
+    sources[-1], sources[0] = -1, s - 1
     return {"sources": sources}
 
 
@@ -57,6 +64,16 @@ MEAN_MASS = Task(
             _mean_mass(w, sources) * (sources >= 0).mean()
         ),
         "the sum, not the mean": lambda w, sources: _mean_mass(w, sources) * (sources >= 0).sum(),
+        "the mean of all weights: sources are not used": lambda w, sources: w.mean(),
+        "the largest weight of each row, wherever it is": lambda w, sources: (
+            w[sources >= 0].max(axis=-1).mean()
+        ),
+        "every query with the sources of all: pair each row with its own column": (
+            lambda w, sources: w[sources >= 0][:, sources[sources >= 0]].mean()
+        ),
+        "every query with the sources of all, -1 among them": lambda w, sources: w[
+            :, sources
+        ].mean(),
     },
 )
 
@@ -65,8 +82,8 @@ def _tokens(lead, t, s, dh, dv, random) -> dict:
     return {"tokens": random.integers(0, max(2, s), size=t + s)}
 
 
-def _induction(tokens):
-    before = np.concatenate([[-1], tokens[:-1]])
+def _induction(tokens, first=-1):
+    before = np.concatenate([[first], tokens[:-1]])
     place = np.arange(len(tokens))
     return (tokens[:, None] == before[None, :]) & (place[None, :] <= place[:, None])
 
@@ -81,6 +98,21 @@ INDUCTION_PLACES = Task(
         ),
         "places after the query, too: a causal head cannot see them": lambda x: (
             x[:, None] == np.concatenate([[-1], x[:-1]])[None, :]
+        ),
+        "the last token taken to stand in front of the first (`roll` closes a circle)": lambda x: (
+            _induction(x, first=x[-1])
+        ),
+        "the query's own place left out: it, too, may stand right after a copy": lambda x: (
+            _induction(x) & ~np.eye(len(x), dtype=bool)
+        ),
+        "queries and keys exchanged": lambda x: (
+            np.concatenate([[-1], x[:-1]])[:, None] == x[None, :]
+        ),
+        "queries and keys exchanged, and places after the query hidden": lambda x: (
+            (np.concatenate([[-1], x[:-1]])[:, None] == x[None, :]) & np.tri(len(x), dtype=bool)
+        ),
+        "the earlier copies and the query itself, not what followed": lambda x: (
+            (x[:, None] == x[None, :]) & np.tri(len(x), dtype=bool)
         ),
         "the token before the earlier copy": lambda x: (
             (x[:, None] == np.concatenate([x[1:], [-1]])[None, :])

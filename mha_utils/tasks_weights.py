@@ -60,6 +60,12 @@ MASKED_WEIGHTS = Task(
             _weights(s, m, -1e9)
         ),
         "the mask upside down: True read as forbidden": lambda s, m: _masked_weights(s, ~m),
+        "the mask upside down, and full rows are NaN": lambda s, m: _weights(s, ~m),
+        "the mask upside down, with a fill like -1e9": lambda s, m: _weights(s, ~m, -1e9),
+        "the mask is not used": lambda s, m: _weights(s, np.ones_like(m)),
+        "softmax over the queries": lambda s, m: np.swapaxes(
+            _masked_weights(np.swapaxes(s, -2, -1), m.T), -2, -1
+        ),
         "mask applied after the softmax: rows do not sum to 1": lambda s, m: (
             _weights(s, np.ones_like(m)) * m
         ),
@@ -76,6 +82,10 @@ MASKED_WEIGHTS = Task(
 def _overflowing(scores):
     powers = np.exp(scores.astype(np.float32))
     return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _without_the_largest(scores, axis):
+    return _overflowing(scores - scores.max(axis=axis, keepdims=True))
 
 
 STABLE_SOFTMAX = Task(
@@ -96,14 +106,27 @@ STABLE_SOFTMAX = Task(
         "scores divided by their largest: that changes the shares": lambda scores: _weights(
             scores / scores.max(axis=-1, keepdims=True), True
         ),
+        "the largest of all scores taken off: each row has its own": lambda scores: (
+            _without_the_largest(scores, None)
+        ),
+        "the largest of each column taken off: rows must sum to 1": lambda scores: (
+            _without_the_largest(scores, -2)
+        ),
+        "scores cut off at a limit: that changes the shares": lambda scores: _weights(
+            np.minimum(scores, 80.0), True
+        ),
     },
 )
 
 
 def _draw_to_drop(lead, t, s, dh, dv, random) -> dict:
     draw = random.random((*lead, t, s)).astype(np.float32)
-    draw.flat[0] = 0.9
-    return {"p": 0.4, "draw": draw}
+    draw.flat[-1], draw.flat[0] = 0.25, 0.9
+    return {"p": 0.25, "draw": draw}
+
+
+def _again_to_one(weights):
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 DROP = Task(
@@ -113,6 +136,14 @@ DROP = Task(
     mistakes={
         "the kept weights are not divided by 1 - p": lambda w, p, draw: w * (draw >= p),
         "kept with probability p instead of dropped": lambda w, p, draw: w * (draw < p) / (1 - p),
+        "a draw equal to p drops, too: below p is `<`": lambda w, p, draw: w * (draw > p) / (1 - p),
+        "kept weights neither divided nor chosen right: dropped where the draw is above p": (
+            lambda w, p, draw: w * (draw < p)
+        ),
+        "nothing dropped, everything divided by 1 - p": lambda w, p, draw: w / (1 - p),
+        "rows made to sum to 1 again: divide by 1 - p, whatever was dropped": lambda w, p, draw: (
+            _again_to_one(w * (draw >= p))
+        ),
         "divided by p": lambda w, p, draw: w * (draw >= p) / p,
         "multiplied by 1 - p": lambda w, p, draw: w * (draw >= p) * (1 - p),
     },

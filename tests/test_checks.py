@@ -18,6 +18,9 @@ from mha_utils import (
     split_heads,
     tasks,
     tasks_heads,
+    tasks_learned,
+    tasks_module,
+    tasks_stacked,
     tasks_weights,
 )
 
@@ -76,7 +79,7 @@ TASKS = {
     "scores": (tasks.SCORES, checks.check_attention_scores),
     "weights": (tasks.WEIGHTS, checks.check_attention_weights),
     "attention": (tasks.ATTENTION, checks.check_attention),
-    "stacked": (tasks.STACKED, checks.check_stacked_heads),
+    "stacked": (tasks_stacked.STACKED, checks.check_stacked_heads),
     "one projection": (tasks_heads.ONE_PROJECTION, checks.check_one_projection),
     "split": (tasks_heads.SPLIT, checks.check_split),
     "split heads": (tasks_heads.SPLIT_HEADS, checks.check_split_heads),
@@ -86,7 +89,10 @@ TASKS = {
     "drop": (tasks_weights.DROP, checks.check_drop_weights),
     "merge heads": (tasks_heads.MERGE_HEADS, checks.check_merge_heads),
     "project heads": (tasks_heads.PROJECT_HEADS, checks.check_project_heads),
-    "multi-head": (tasks_heads.MULTI_HEAD, checks.check_multi_head),
+    "multi-head": (tasks_module.MULTI_HEAD, checks.check_multi_head),
+    "lookup": (tasks_learned.LOOKUP_WEIGHTS, checks.check_lookup_weights),
+    "mean mass": (tasks_learned.MEAN_MASS, checks.check_mean_mass),
+    "induction": (tasks_learned.INDUCTION_PLACES, checks.check_induction_places),
 }
 
 

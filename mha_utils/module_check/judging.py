@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from mha_utils.checking import Report, close
+from mha_utils.answers import Report
+from mha_utils.checking import close
 from mha_utils.module_check import dropout_probe
 from mha_utils.module_check.adapter import Adapter
 from mha_utils.module_check.attempts import Attempt, Results

@@ -1,0 +1,102 @@
+"""Call a learner's answer: what goes wrong inside is told as theirs, with their line."""
+
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SIZES_DIFFER = "must match the size|cannot be multiplied|[Ee]xpected size|incompatible dim"
+HINTS = (
+    # what the learner wrote, what the error says, what to tell
+    (
+        r"\bsum\b|\ba?max\b|\bmean\b",
+        "must match the size",
+        "Sizes are compared from the right; keepdim=True keeps a summed dimension, as size 1",
+    ),
+    (
+        r"\w\.T\b",
+        f"{SIZES_DIFFER}|2-D|dimension other than 2|ndim",
+        "`.T` turns all dimensions around; `.transpose(-2, -1)` only the last two",
+    ),
+    (r"[^/]/[^/]", "float", "`/` gives a float, `//` a whole number"),
+    (
+        "",
+        "in-?place",
+        "`/=` and names with a final `_` change a tensor in place; `a = a / b` makes a new one",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found. Prints as its message; `bool(report)` is True when all is right."""
+
+    passed: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return self.message
+
+
+class WrongError(Exception):
+    """Carries the message of a failed check."""
+
+
+class WrongResultError(WrongError):
+    """There is a result to look at: perhaps a well-known mistake."""
+
+
+def name_of(answer: Callable) -> str:
+    """What the learner called it."""
+    return getattr(answer, "__name__", type(answer).__name__)
+
+
+def run_answer(answer: Callable, arguments, call: str):
+    """What `answer` returns, None for a stub that raises NotImplementedError.
+
+    Raises:
+        WrongError: if `answer` raises; the message has the learner's own line.
+    """
+    try:
+        return answer(*arguments)
+    except NotImplementedError:
+        return None
+    except Exception as error:
+        line = line_of(error, answer)
+        place = f" in your line `{line}`" if line else ""
+        what = f"✗ {call} raised {type(error).__name__}{place}: {error}"
+        raise WrongError(what + hint_for(error, answer, line)) from error
+
+
+def call_answer(answer: Callable, arguments, call: str):
+    """What `answer` returns.
+
+    Raises:
+        WrongError: if it raises, or is not solved yet.
+    """
+    came = run_answer(answer, arguments, call)
+    if came is None or came is Ellipsis:
+        raise WrongError(
+            f"○ {name_of(answer)}: not solved yet (it returned {came!r}; is there a `return`?)"
+        )
+    return came
+
+
+def line_of(error: Exception, answer: Callable) -> str:
+    """The last line of the learner's own code that the error went through."""
+    own = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    lines = [f.line for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
+    return lines[-1] if lines else ""
+
+
+def hint_for(error: Exception, answer: Callable, line: str = "") -> str:
+    """One more line for errors that newcomers meet often."""
+    names = getattr(getattr(answer, "__code__", None), "co_names", ())
+    wrote = " ".join([line, *names])
+    for written, says, hint in HINTS:
+        if re.search(written, wrote) and re.search(says, str(error)):
+            return f"\n  {hint}"
+    return ""
