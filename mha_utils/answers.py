@@ -11,13 +11,14 @@ HINTS = (
     (
         r"\bsum\b|\ba?max\b|\bmean\b",
         "must match the size",
-        "Sizes are compared from the right; keepdim=True keeps a summed dimension, as size 1",
+        "keepdim=True keeps the dimension that a sum or a maximum takes away, as size 1",
     ),
     (
         r"\w\.T\b",
         f"{SIZES_DIFFER}|2-D|dimension other than 2|ndim",
         "`.T` turns all dimensions around; `.transpose(-2, -1)` only the last two",
     ),
+    ("", "return_types", "`max(dim=...)` gives values and places; `.values` are the values"),
     (r"[^/]/[^/]", "float", "`/` gives a float, `//` a whole number"),
     (
         "",

@@ -1,13 +1,11 @@
 """How a learner's answer is tried and judged; `checks.py` lists what can be checked.
 
-Every check tries fresh sizes, smallest first, and compares values *and gradients* with the
+Every check tries fresh sizes, small ones first, and compares values *and gradients* with the
 NumPy reference. A wrong answer is also compared with well-known mistakes, so that the report
 can name them.
 """
 
-import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -21,42 +19,23 @@ from mha_utils.answers import (
     hint_for,
     name_of,
 )
+from mha_utils.cases import SIZES, Case, arguments, describe_call, draw, layouts
 from mha_utils.tasks import Task
 
-SIZES = (
-    # leading dimensions, T, S, Dh, Dv
-    ((), 1, 1, 1, 1),
-    ((), 2, 4, 3, 5),
-    ((), 3, 5, 4, 2),
-    ((2,), 5, 3, 2, 3),
-    ((2, 3), 7, 7, 5, 4),
-)
 CUT = "\n  `torch.tensor(...)`, `.item()` and `.detach()` cut it off"
 SPOILED = "\n  It is NaN: a NaN on the way spoils it, also where the value is replaced afterwards"
 TOLERANCE = 1e-4  # of the largest reference value; float32 has about 1e-7
 
 
-@dataclass(frozen=True)
-class Case:
-    """One set of arguments: float arrays that gradients flow to, and everything else."""
-
-    arrays: list[np.ndarray]
-    constants: dict
-
-    @property
-    def plain(self) -> list:
-        return [*self.arrays, *self.constants.values()]
-
-
 def check_task(answer: Callable, task: Task, seed: int) -> Report:
     """Hold `answer` to a task: values and gradients, contiguous and transposed inputs."""
     random = np.random.default_rng(seed)
-    cases = [_draw(task, sizes, random) for sizes in SIZES]
+    cases = [draw(task, sizes, random) for sizes in SIZES]
     steps = (_require_right_values, _require_right_gradients)[: 2 if task.inputs else 1]
     try:
         for require in steps:
-            for case in cases:
-                for tensors in _layouts(case.arrays):
+            for case in [*cases[1:], cases[0]]:  # sizes of 1 last: they say least
+                for tensors in layouts(case.arrays):
                     require(answer, task, case, tensors)
     except WrongResultError as wrong:
         return Report(False, str(wrong) + _named_mistake(answer, task, cases))
@@ -67,8 +46,8 @@ def check_task(answer: Callable, task: Task, seed: int) -> Report:
 
 
 def _require_right_values(answer: Callable, task: Task, case: Case, tensors) -> None:
-    call = _describe_call(answer, task, case)
-    came, expected = call_answer(answer, _arguments(tensors, case), call), task.solve(*case.plain)
+    call = describe_call(answer, task, case)
+    came, expected = call_answer(answer, arguments(tensors, case), call), task.solve(*case.plain)
     require_tensor(came, np.asarray(expected), call)
     _require_values(came, np.asarray(expected), call)
     for name, tensor, array in zip(task.inputs, tensors, case.arrays):
@@ -77,8 +56,8 @@ def _require_right_values(answer: Callable, task: Task, case: Case, tensors) -> 
 
 
 def _require_right_gradients(answer: Callable, task: Task, case: Case, tensors) -> None:
-    call = _describe_call(answer, task, case)
-    came = call_answer(answer, _arguments(tensors, case), call)
+    call = describe_call(answer, task, case)
+    came = call_answer(answer, arguments(tensors, case), call)
     if not came.requires_grad:
         raise WrongError(f"✗ {call} has right values, but no gradient flows back through it{CUT}")
     grad_out = np.random.default_rng(1).normal(size=tuple(came.shape))
@@ -86,8 +65,14 @@ def _require_right_gradients(answer: Callable, task: Task, case: Case, tensors) 
     right = task.gradients_of(case.arrays, list(case.constants.values()), grad_out)
     for name, grad, expected in zip(task.inputs, grads, right):
         if grad is None or not close(grad.double().numpy(), expected):
-            hint = SPOILED if grad is not None and grad.isnan().any() else ""
-            raise WrongError(f"✗ {call} has right values, but a wrong gradient for {name}{hint}")
+            what = f"✗ {call} has right values, but a wrong gradient for {name}"
+            raise WrongError(what + _gradient_hint(grad))
+
+
+def _gradient_hint(grad: Tensor | None) -> str:
+    if grad is None:
+        return f": none{CUT}"
+    return SPOILED if grad.isnan().any() else ""
 
 
 def _gradients(came: Tensor, tensors, grad_out: Tensor, answer: Callable, call: str):
@@ -99,38 +84,6 @@ def _gradients(came: Tensor, tensors, grad_out: Tensor, answer: Callable, call: 
         raise WrongError(text + hint_for(error, answer)) from error
 
 
-def _describe_call(answer: Callable, task: Task, case: Case) -> str:
-    named = dict(zip(task.inputs, case.arrays)) | case.constants
-    return f"{name_of(answer)}({', '.join(_shown(n, v) for n, v in named.items())})"
-
-
-def _shown(name: str, value) -> str:
-    """`x(2, 3)` for arrays of floats and masks, `tokens=[1, 0]` for few whole numbers."""
-    if not isinstance(value, np.ndarray):
-        return f"{name}={value}"
-    is_short = value.ndim == 1 and np.issubdtype(value.dtype, np.integer)
-    return f"{name}={value.tolist()}" if is_short else f"{name}{tuple(value.shape)}"
-
-
-def _draw(task: Task, sizes: tuple, random) -> Case:
-    shapes = task.shapes(*sizes)
-    drawn = [task.spread * random.normal(size=shapes[n]) for n in task.inputs]
-    return Case([a.astype(np.float32) for a in drawn], task.constants(*sizes, random))
-
-
-def _layouts(arrays: list[np.ndarray]) -> Iterator[list[Tensor]]:
-    """The same numbers twice: contiguous, and as a transposed view of other memory."""
-    yield [torch.tensor(a, requires_grad=True) for a in arrays]
-    turned = [torch.tensor(a).transpose(-2, -1).contiguous() for a in arrays]
-    yield [t.transpose(-2, -1).requires_grad_() for t in turned]
-
-
-def _arguments(tensors: list[Tensor], case: Case) -> list:
-    is_array = [isinstance(value, np.ndarray) for value in case.constants.values()]
-    constants = zip(is_array, copy.deepcopy(list(case.constants.values())))
-    return [*tensors, *(torch.tensor(c) if array else c for array, c in constants)]
-
-
 def require_tensor(came, expected: np.ndarray, call: str) -> None:
     """Hold what came to a tensor of the shape of `expected`, boolean where that is.
 
@@ -140,6 +93,8 @@ def require_tensor(came, expected: np.ndarray, call: str) -> None:
     if not isinstance(came, Tensor):
         raise WrongError(f"✗ {call} should return a tensor, got {type(came).__name__}")
     wanted, shape = tuple(expected.shape), tuple(came.shape)
+    if shape != wanted == ():
+        raise WrongResultError(f"✗ {call} should be one number (shape ()), got shape {shape}")
     if shape != wanted:
         hint = "\n  The same sizes in another order" if sorted(shape) == sorted(wanted) else ""
         raise WrongResultError(f"✗ {call} should have shape {wanted}, got {shape}{hint}")
@@ -170,7 +125,9 @@ def _place(at: tuple) -> list[int]:
 
 def _named_mistake(answer: Callable, task: Task, cases: list[Case]) -> str:
     """The first well-known mistake that gives what `answer` gives, in every case."""
-    results = [_result(answer, case) for case in cases]
+    results, again = ([_result(answer, case) for case in cases] for _ in range(2))
+    if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(results, again)):
+        return "\n  It changes from call to call: draw no random numbers of your own"
     for name, mistake in task.mistakes.items():
         with np.errstate(all="ignore"):
             wrong = [np.asarray(mistake(*case.plain), dtype=np.float64) for case in cases]
@@ -181,8 +138,8 @@ def _named_mistake(answer: Callable, task: Task, cases: list[Case]) -> str:
 
 def _result(answer: Callable, case: Case) -> np.ndarray:
     try:
-        tensors = next(_layouts(case.arrays))
-        return answer(*_arguments(tensors, case)).detach().double().numpy()
+        tensors = next(layouts(case.arrays))
+        return answer(*arguments(tensors, case)).detach().double().numpy()
     except Exception:
         return np.empty(0)  # equals no mistake
 

@@ -64,6 +64,9 @@ SPLIT_HEADS = Task(
         "the direct view(B, H, T, Dh): rows of a head come from one token (chapter 04)": (
             direct_view
         ),
+        "not transposed: (B, T, H, Dh)": lambda x, num_heads: np.moveaxis(
+            split(x, num_heads), 1, 2
+        ),
         "columns dealt out like cards: head h takes every H-th column": _columns_to_heads,
     },
 )
@@ -78,6 +81,7 @@ ONE_PROJECTION = Task(
         "column 0 of every head first": lambda stack: np.moveaxis(stack, 0, -1).reshape(
             stack.shape[1], -1
         ),
+        "the matrices on top of each other: (H x D, Dh)": lambda stack: np.concatenate(list(stack)),
         "the last head on the left": lambda stack: np.concatenate(list(stack[::-1]), axis=-1),
     },
 )
@@ -89,6 +93,11 @@ MERGE_HEADS = Task(
         "merge without transposing back: rows mix tokens (chapter 09)": lambda heads: heads.reshape(
             len(heads), heads.shape[2], -1
         ),
+        "the sequences of the batch side by side, not the heads": lambda heads: np.concatenate(
+            list(heads), axis=-1
+        ),
+        "heads added up": lambda heads: heads.sum(axis=1),
+        "not joined: (B, T, H, Dh)": lambda heads: np.moveaxis(heads, 1, 2),
         "column 0 of every head first": lambda heads: np.moveaxis(heads, 1, -1).reshape(
             len(heads), heads.shape[2], -1
         ),

@@ -102,6 +102,9 @@ INDUCTION_PLACES = Task(
         "the last token taken to stand in front of the first (`roll` closes a circle)": lambda x: (
             _induction(x, first=x[-1])
         ),
+        "0 taken to stand in front of the first token: 0 is a token, too": lambda x: _induction(
+            x, first=0
+        ),
         "the query's own place left out: it, too, may stand right after a copy": lambda x: (
             _induction(x) & ~np.eye(len(x), dtype=bool)
         ),

@@ -1,5 +1,7 @@
 """The task of the whole multi-head attention (chapter 10)."""
 
+import functools
+
 import numpy as np
 
 from mha_utils import reference, reference_heads
@@ -37,17 +39,16 @@ def _multi_head_gradients(x, *arguments):
     return grads["x"] + grads["context"], *(grads[name] for name in names)
 
 
-def _attend(q, k, v, mask):
-    return reference.attention_batched(q, k, v, mask)[0]
+def _attend(q, k, v, mask, axis=-1, scale=0.5):
+    """As learners write it: a softmax over nothing but forbidden places is NaN."""
+    scores = q @ np.swapaxes(k, -2, -1) / q.shape[-1] ** scale
+    scores = np.where(mask, scores, -np.inf)
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True) @ v
 
 
 def _attend_and_mask(q, k, v, mask):
     return (reference.attention_batched(q, k, v)[1] * mask) @ v
-
-
-def _attend_over_queries(q, k, v, mask):
-    exchanged = reference.attention_batched(k, q, q, np.swapaxes(mask, -2, -1))[1]
-    return np.swapaxes(exchanged, -2, -1) @ v
 
 
 def _multi_head_with(x, *arguments, split=split, merge=merge, attend=_attend):
@@ -89,7 +90,16 @@ MULTI_HEAD = Task(
         "x @ W instead of x @ W.T: nn.Linear stores (outputs, inputs)": lambda x, *a: _multi_head(
             x, *(w.T for w in a[:4]), *a[4:]
         ),
-        "softmax over the queries": lambda *a: _multi_head_with(*a, attend=_attend_over_queries),
+        "the mask upside down: every full row is NaN": lambda *a: _multi_head_with(*a[:-1], ~a[-1]),
+        "scores divided by Dh, not by its square root": lambda *a: _multi_head_with(
+            *a, attend=functools.partial(_attend, scale=1.0)
+        ),
+        "softmax over the queries": lambda *a: _multi_head_with(
+            *a, attend=functools.partial(_attend, axis=-2)
+        ),
+        "softmax over the heads": lambda *a: _multi_head_with(
+            *a, attend=functools.partial(_attend, axis=1)
+        ),
         "the mask applied after the softmax: rows do not sum to 1": lambda *a: _multi_head_with(
             *a, attend=_attend_and_mask
         ),

@@ -18,7 +18,7 @@ HEAD_DIM = Numbers(
     solve=lambda embed_dim, num_heads: embed_dim // num_heads,
 )
 COUNT = Numbers(
-    cases=((1, 1, 1), (2, 3, 4), (3, 5, 12), (32, 128, 512)),
+    cases=((2, 3, 4), (3, 5, 12), (32, 128, 512), (1, 1, 1)),
     solve=lambda b, t, d: b * t * d,
     mistakes={
         "one sequence: the batch is missing": lambda b, t, d: t * d,
@@ -29,7 +29,7 @@ COUNT = Numbers(
     },
 )
 PARAMETER_COUNT = Numbers(
-    cases=((1, 1, 1), (6, 2, 4), (512, 8, 64), (768, 12, 64)),
+    cases=((6, 2, 4), (512, 8, 64), (768, 12, 64), (1, 1, 1)),
     solve=lambda d, h, dh: 3 * h * d * dh,
     mistakes={
         "one of the three matrices of every head": lambda d, h, dh: h * d * dh,
@@ -42,7 +42,7 @@ PARAMETER_COUNT = Numbers(
     },
 )
 STORAGE_PLACE = Numbers(
-    cases=((0, 0, 0, 1, 1), (1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (5, 7, 63, 8, 64)),
+    cases=((1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (0, 0, 0, 1, 1), (5, 7, 63, 8, 64)),
     solve=lambda t, h, d, heads, dh: (t * heads + h) * dh + d,
     mistakes={
         "counted from 1": lambda t, h, d, heads, dh: (t * heads + h) * dh + d + 1,
@@ -81,7 +81,7 @@ STRIDES = Numbers(
     },
 )
 ATTENTION_FLOPS = Numbers(
-    cases=((1, 1, 1), (1, 7, 12), (2, 128, 512), (4, 4096, 768)),
+    cases=((1, 7, 12), (2, 128, 512), (4, 4096, 768), (1, 1, 1)),
     solve=lambda b, t, d: 4 * b * t * t * d,
     mistakes={
         "half of it: only one of the two products, or a multiplication and an addition as one": (
@@ -96,18 +96,22 @@ ATTENTION_FLOPS = Numbers(
     },
 )
 MAP_BYTES = Numbers(
-    cases=((1, 1, 1, 4), (2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2)),
+    cases=((2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2), (1, 1, 1, 4)),
     solve=lambda b, h, t, size: b * h * t * t * size,
     mistakes={
         "how many weights, not how many bytes": lambda b, h, t, size: b * h * t * t,
         "one head: every head has weights of its own": lambda b, h, t, size: b * t * t * size,
         "T counted once: every query meets every key": lambda b, h, t, size: b * h * t * size,
         "one sequence: the batch is missing": lambda b, h, t, size: h * t * t * size,
+        "4 bytes for every number: number_bytes is not used": lambda b, h, t, size: (
+            4 * b * h * t * t
+        ),
+        "MiB, not bytes": lambda b, h, t, size: b * h * t * t * size / 2**20,
         "bits, not bytes": lambda b, h, t, size: 8 * b * h * t * t * size,
     },
 )
 MODULE_PARAMETER_COUNT = Numbers(
-    cases=((1, 1), (12, 3), (512, 8), (512, 64)),
+    cases=((12, 3), (512, 8), (512, 64), (1, 1)),
     solve=lambda d, h: 4 * d * (d + 1),
     mistakes={
         "the weights alone: the biases are missing": lambda d, h: 4 * d * d,

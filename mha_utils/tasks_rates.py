@@ -3,7 +3,7 @@
 from mha_utils.tasks_numbers import Numbers
 
 SCALE = Numbers(
-    cases=((1, 1.0, 1.0), (64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0)),
+    cases=((64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0), (1, 1.0, 1.0)),
     solve=lambda dh, q_std, k_std: q_std * k_std * dh**0.5,
     mistakes={
         "q_std and k_std are not used": lambda dh, q, k: dh**0.5,
@@ -18,7 +18,7 @@ SCALE = Numbers(
     },
 )
 LOST_ROW = Numbers(
-    cases=((0.4, 1), (0.5, 2), (0.1, 3), (0.9, 10)),
+    cases=((0.5, 2), (0.1, 3), (0.9, 10), (0.4, 1)),
     solve=lambda p, num_keys: p**num_keys,
     mistakes={
         "the probability that all are kept": lambda p, n: (1 - p) ** n,
@@ -47,12 +47,12 @@ CEILING = Numbers(
 )
 BEST_OFFSET = Numbers(
     cases=(
-        ([1],),
         ([1, 1, -2],),
         ([-1, 2, 3, 2],),
         ([3, -3],),
         ([0, -1, -1, -1, 5],),
         ([2, 1, 2, 1, 2],),
+        ([1],),
     ),
     solve=lambda distances: max(map(distances.count, distances)) / len(distances),
     mistakes={
@@ -60,6 +60,9 @@ BEST_OFFSET = Numbers(
         "how many are right, not which part of all": lambda d: max(map(d.count, d)),
         "left and right taken together: -3 and 3 are two rules": lambda d: (
             max(sum(abs(n) == abs(m) for m in d) for n in d) / len(d)
+        ),
+        "offsets from 0 upwards only: distances may be negative": lambda d: (
+            max(d.count(n) for n in range(max(0, *d) + 1)) / len(d)
         ),
         "chance: one out of all distances that occur": lambda d: 1 / len(set(d)),
         "divided by how many different distances there are": lambda d: (

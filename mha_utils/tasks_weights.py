@@ -144,6 +144,9 @@ DROP = Task(
         "rows made to sum to 1 again: divide by 1 - p, whatever was dropped": lambda w, p, draw: (
             _again_to_one(w * (draw >= p))
         ),
+        "the kept weights picked out into one line: the dropped ones must be 0": (
+            lambda w, p, draw: w[draw >= p] / (1 - p)
+        ),
         "divided by p": lambda w, p, draw: w * (draw >= p) / p,
         "multiplied by 1 - p": lambda w, p, draw: w * (draw >= p) * (1 - p),
     },

@@ -89,7 +89,8 @@ LAYERS = {
     "tasks_stacked": {"reference", "tasks"},
     "tasks_weights": {"tasks"},
     "answers": set(),
-    "checking": {"answers", "tasks"},
+    "cases": {"answers", "tasks"},
+    "checking": {"answers", "cases", "tasks"},
     "checking_devices": {"answers", "checking"},
     "checking_numbers": {"answers", "tasks_numbers"},
     "module_check": {

@@ -14,7 +14,7 @@ SAME = "are the two runs really different? (`b = a` is no copy, `a.clone()` is)"
 
 @dataclass(frozen=True)
 class Fault:
-    """What a probe looks for, who has it, and a question for a probe that accuses everybody."""
+    """What a probe looks for, who has it, and a question for a probe that accuses the right."""
 
     does: str
     guilty: tuple[str, ...]
@@ -61,7 +61,8 @@ def _verdict(probe: Callable, label: str, kind: type) -> bool:
     name = name_of(probe)
     verdict = run_answer(probe, [with_numbers(kind)], f"{name} ({label})")
     if verdict is None or verdict is Ellipsis:
-        raise WrongError(f"○ {name}: not solved yet (it returned {verdict!r})")
+        hint = "; is there a `return` on every way?" if verdict is None else ""
+        raise WrongError(f"○ {name}: not solved yet (it returned {verdict!r}{hint})")
     shape = tuple(getattr(verdict, "shape", ()))
     if math.prod(shape) != 1:
         raise WrongError(f"✗ {name} should return one True or False, got a tensor of shape {shape}")
@@ -73,8 +74,8 @@ def _verdict(probe: Callable, label: str, kind: type) -> bool:
 def _hint(verdicts: list[bool], right: list[bool], fault: Fault) -> str:
     if all(verdict != guilty for verdict, guilty in zip(verdicts, right)):
         return "\n  All verdicts are the other way round: True = the fault is there"
-    if all(verdicts):
-        return f"\n  It accuses everybody: {fault.ask}"
+    if verdicts[0]:
+        return f"\n  Even the right module: {fault.ask}"
     if not any(verdicts):
         return f"\n  It accuses nobody: {SAME}"
     return ""

@@ -1,0 +1,144 @@
+"""Wrong answers to the exercises about costs and devices, probes and learned heads."""
+
+import torch
+
+
+def mask_on_the_cpu(scores):
+    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+
+
+def mask_on_cuda(scores):
+    return torch.ones(scores.shape[-2:], dtype=torch.bool, device="cuda").tril()
+
+
+def mask_of(scores, sizes=None, turn=torch.tril):
+    shape = sizes or scores.shape[-2:]
+    return turn(torch.ones(shape, dtype=torch.bool, device=scores.device))
+
+
+def future_probe(changed_token=-1, compared=slice(None, -1), clone=True, negate=True, causal=True):
+    """A right probe of the future, with one thing changed."""
+
+    def probe(module):
+        torch.manual_seed(0)
+        x = torch.randn(2, 5, 8)
+        changed = x.clone() if clone else x
+        changed[:, changed_token] += 1.0
+        before, after = (module(t, is_causal=causal)[:, compared] for t in (x, changed))
+        same = torch.allclose(before, after, atol=1e-5)
+        return not same if negate else same
+
+    return probe
+
+
+def each_output_its_own_verdict(module):
+    x = torch.randn(2, 5, 8)
+    changed = torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
+    return module(x, is_causal=True)[:, :-1] != module(changed, is_causal=True)[:, :-1]
+
+
+def probe_of_another_width(module):
+    x = torch.randn(2, 5, 16)
+    return torch.allclose(module(x), module(x))
+
+
+def verdict_only_if_guilty(module):  # noqa: RET503
+    x = torch.randn(2, 5, 8)
+    if not torch.allclose(module(x[:1]), module(x)[:1], atol=1e-5):
+        return True
+
+
+def batch_probe(one, other, atol=1e-5, negate=True):
+    def probe(module):
+        torch.manual_seed(0)
+        x = torch.randn(3, 5, 8)
+        same = torch.allclose(one(module, x), other(module, x), atol=atol)
+        return not same if negate else same
+
+    return probe
+
+
+def alone(module, x):
+    return module(x[:1])
+
+
+def together(module, x):
+    return module(x)[:1]
+
+
+def places(tokens, first=-1):
+    before = torch.cat([torch.tensor([first]), tokens[:-1]])
+    return tokens[:, None] == before[None, :]
+
+
+def places_of_copies(tokens):
+    return (tokens[:, None] == tokens[None, :]).tril(-1)
+
+
+def places_on_a_circle(tokens):
+    return (tokens[:, None] == tokens.roll(1)[None, :]).tril()
+
+
+CHAPTER_11 = {
+    "check_attention_flops": [
+        (lambda B, T, D: 2 * B * T * T * D, "only one of the two products"),
+        (lambda B, T, D: 4 * B * T * D * D, "T and D exchanged"),
+        (lambda B, T, D: 4 * T * T * D, "the batch is missing"),
+        (lambda B, T, D: 4 * B * T * D, "T counted once"),
+        (lambda B, T, D: 8 * B * T * T * D, "2 times the right result"),
+    ],
+    "check_map_bytes": [
+        (lambda B, H, T, size: B * T * T * size, "every head has weights of its own"),
+        (lambda B, H, T, size: B * H * T * size, "T counted once"),
+        (lambda B, H, T, size: B * H * T * T, "not how many bytes"),
+        (lambda B, H, T, size: B * H * T * T * 4, "number_bytes is not used"),
+        (lambda B, H, T, size: B * H * T * T * size / 2**20, "MiB, not bytes"),
+    ],
+    "check_mask_beside": [
+        (mask_on_the_cpu, "make it with device=scores.device"),
+        (mask_on_cuda, "cuda"),
+        (lambda s: mask_of(s).float(), "should be boolean (torch.bool)"),
+        (lambda s: mask_of(s, turn=torch.triu), "the future instead of the past"),
+        (lambda s: ~mask_of(s), "the other way round"),
+        (lambda s: mask_of(s, sizes=s.shape), "should have shape (5, 5), got (2, 3, 5, 5)"),
+        (lambda s: mask_of(s, sizes=(s.shape[0],) * 2), "should have shape (5, 5), got (2, 2)"),
+    ],
+}
+CHAPTER_12 = {
+    "check_future_probe": [
+        (future_probe(compared=slice(None)), "are only outputs before the changed token compared?"),
+        (future_probe(causal=False), "is it called with is_causal=True"),
+        (future_probe(clone=False), "`b = a` is no copy"),
+        (future_probe(negate=False), "the other way round: True = the fault is there"),
+        (future_probe(changed_token=0), "outputs before the changed token"),
+        (each_output_its_own_verdict, "one True or False, got a tensor of shape (2, 4, 8)"),
+        (probe_of_another_width, "in your line `return torch.allclose(module(x), module(x))`"),
+    ],
+    "check_batch_probe": [
+        (batch_probe(lambda m, x: m(x)[0], lambda m, x: m(x)[1]), "compared with itself"),
+        (batch_probe(alone, together, atol=0.0), "rounding allowed for"),
+        (batch_probe(alone, alone), "are the two runs really different?"),
+        (batch_probe(alone, together, negate=False), "the other way round"),
+        (verdict_only_if_guilty, "it returned None"),
+    ],
+}
+CHAPTER_13 = {
+    "check_induction_places": [
+        (places_of_copies, "the earlier copies themselves, not what followed them"),
+        (places, "a causal head cannot see them"),
+        (places_on_a_circle, "the last token taken to stand in front of the first"),
+        (lambda tokens: places(tokens).tril(-1), "the query's own place left out"),
+        (lambda tokens: places(tokens).T.tril(), "queries and keys exchanged"),
+        (lambda tokens: places(tokens).tril().float(), "should be boolean"),
+        (lambda tokens: places(tokens, first=0).tril(), "0 is a token, too"),
+    ],
+    "check_best_offset": [
+        (lambda d: max(d, key=d.count), "the best distance, not the accuracy"),
+        (lambda d: max(d.count(n) for n in d), "how many are right, not which part"),
+        (lambda d: 1 / len(set(d)), "chance"),
+        (lambda d: max(d.count(n) for n in d) // len(d), "should be a number (float)"),
+        (lambda d: max(d.count(n) for n in range(max(d) + 1)) / len(d), "may be negative"),
+        (lambda d: [d.count(n) / len(d) for n in d], "should be a number (float), got [0.6"),
+    ],
+}
+CHAPTERS = {"11": CHAPTER_11, "12": CHAPTER_12, "13": CHAPTER_13}
