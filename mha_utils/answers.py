@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 SIZES_DIFFER = "must match the size|cannot be multiplied|[Ee]xpected size|incompatible dim"
+NOT_WHOLE = "float.*as an integer|ints, ?but got float|combination of arguments.*float"
 HINTS = (
     # what the learner wrote, what the error says, what to tell
     (
@@ -19,7 +20,12 @@ HINTS = (
         "`.T` turns all dimensions around; `.transpose(-2, -1)` only the last two",
     ),
     ("", "return_types", "`max(dim=...)` gives values and places; `.values` are the values"),
-    (r"[^/]/[^/]", "float", "`/` gives a float, `//` a whole number"),
+    (r"[^/]/[^/]", NOT_WHOLE, "`/` gives a float, `//` a whole number"),
+    (
+        "",
+        "Dimension out of range",
+        "Count dimensions from the end: -1 is the last one, whatever stands in front",
+    ),
     (
         "",
         "in-?place",
@@ -68,7 +74,8 @@ def run_answer(answer: Callable, arguments, call: str):
     except Exception as error:
         line = line_of(error, answer)
         place = f" in your line `{line}`" if line else ""
-        what = f"✗ {call} raised {type(error).__name__}{place}: {error}"
+        said, *more = str(error).splitlines() or ["no text"]
+        what = f"✗ {call} raised {type(error).__name__}{place}: {said}{' …' if more else ''}"
         raise WrongError(what + hint_for(error, answer, line)) from error
 
 

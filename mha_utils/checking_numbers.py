@@ -27,7 +27,7 @@ def check_numbers(answer: Callable, task: Numbers) -> Report:
 def _require_right(answer: Callable, case: tuple, expected) -> None:
     call = f"{name_of(answer)}({', '.join(map(str, case))})"
     came = call_answer(answer, copy.deepcopy(case), call)
-    if type(came) is not type(expected):
+    if not isinstance(came, type(expected)) or isinstance(came, bool):
         raise WrongResultError(f"✗ {call} should be {KINDS[type(expected)]}, got {came!r}")
     is_right = _near(came, expected) if isinstance(expected, float) else came == expected
     if not is_right:

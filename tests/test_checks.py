@@ -229,3 +229,33 @@ def test_costs_are_checked(check, right, wrong):
     assert check(right)
     assert "should be" in check(wrong).message
     assert not check(lambda *sizes: ...)
+
+
+def test_an_answer_cannot_spoil_the_next_one():
+    def empties(distances):
+        share = max(distances.count(n) for n in distances) / len(distances)
+        distances.clear()
+        return share
+
+    def reverses(offsets, seq_len):
+        offsets.reverse()
+        return torch.stack([torch.eye(seq_len).roll(-n, dims=1) for n in reversed(offsets)])
+
+    for _ in range(2):
+        assert checks.check_best_offset(empties)
+        assert checks.check_lookup_weights(reverses)
+
+
+def test_long_errors_are_cut():
+    def raises(query_len, key_len):
+        raise ValueError("first line\nsecond line")
+
+    said = repr(checks.check_causal_mask(raises))
+    assert 'raised ValueError in your line `raise ValueError("first line' in said
+    assert said.endswith("`: first line …")
+
+
+def test_numbers_of_numpy_and_sizes_of_torch_count_as_plain_ones():
+    assert checks.check_scale(lambda dh, q_std, k_std: np.sqrt(dh) * q_std * k_std)
+    assert checks.check_strides(lambda b, t, h, dh: torch.Size((t * h * dh, dh, h * dh, 1)))
+    assert not checks.check_count(lambda b, t, d: True)

@@ -73,6 +73,11 @@ CHAPTER_01 = {
         (attention_of(dim=1), "the keys only without a batch"),
         (lambda q, k, v: (q @ k.T / q.shape[-1] ** 0.5).softmax(-1) @ v, "turns all dimensions"),
         (lambda q, k, v: q @ k.mT / q.shape[-1] ** 0.5 @ v, "the softmax is missing"),
+        (
+            lambda q, k, v: (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).softmax(-1) @ v,
+            "Count dimensions from the end",
+        ),
+        (lambda q, k, v: (q @ k.mT).softmax() @ v, "softmax() received an invalid combination"),
         (attention_and_weights, "should return a tensor, got tuple"),
         (attention_with_numpy, "a wrong gradient for q"),
         (attention_with_numpy, "`torch.tensor(...)`"),

@@ -122,6 +122,7 @@ CHAPTER_06 = {
         (lambda T, S: torch.ones(T, S).triu(1).bool(), "triu(diagonal=1)"),
         (lambda T, S: torch.ones(T, S).tril(S - T), "boolean (torch.bool), got torch.float32"),
         (lambda T, S: torch.ones(S, S).tril().bool(), "should have shape (2, 5), got (5, 5)"),
+        (lambda T, S: torch.ones(T, S / 1).tril().bool(), "`//` a whole number"),
         (mask_loop, "a token cannot see itself"),
     ],
     "check_masked_weights": [

@@ -83,6 +83,7 @@ CHAPTER_07 = {
         (lambda s: shares(s.clamp(max=80).exp()), "cut off at a limit"),
     ],
     "check_scale": [
+        (lambda Dh, q_std, k_std: Dh == q_std * k_std, "should be a number (float), got False"),
         (lambda Dh, q_std, k_std: Dh**0.5, "q_std and k_std are not used"),
         (lambda Dh, q_std, k_std: Dh * q_std * k_std, "variances do that"),
         (lambda Dh, q_std, k_std: Dh * q_std**2 * k_std**2, "the variance of q · k"),
