@@ -34,8 +34,15 @@ ROWS = [
 def test_the_message_leads_to_the_mistake(check, answer, leads):
     report = getattr(checks, check)(answer)
     assert not report
-    assert leads in repr(report)
+    assert leads in without_their_line(repr(report), leads)
     assert len(repr(report).splitlines()) <= LONGEST
+
+
+def without_their_line(message: str, leads: str) -> str:
+    """The message without the quoted line: a row of a table quotes what it must find."""
+    return (
+        message if leads.startswith("in your line") else re.sub("in your line `.*`:", ":", message)
+    )
 
 
 def test_every_exercise_has_three_wrong_answers():
