@@ -10,14 +10,14 @@ NOT_WHOLE = "float.*as an integer|ints, ?but got float|combination of arguments.
 HINTS = (
     # what the learner wrote, what the error says, what to tell
     (
-        r"\bsum\b|\ba?max\b|\bmean\b",
-        "must match the size",
-        "keepdim=True keeps the dimension that a sum or a maximum takes away, as size 1",
-    ),
-    (
         r"\w\.T\b",
         f"{SIZES_DIFFER}|2-D|dimension other than 2|ndim",
         "`.T` turns all dimensions around; `.transpose(-2, -1)` only the last two",
+    ),
+    (
+        r"\bsum\b|\ba?max\b|\bmean\b",
+        "must match the size",
+        "keepdim=True keeps the dimension that a sum or a maximum takes away, as size 1",
     ),
     ("", "return_types", "`max(dim=...)` gives values and places; `.values` are the values"),
     (r"[^/]/[^/]", NOT_WHOLE, "`/` gives a float, `//` a whole number"),
