@@ -58,13 +58,13 @@ def attend(
         q, k, v = (t.contiguous() for t in (q, k, v))
         return in_blocks(by_products, q, k, v, mask, is_causal, dropout)
     if not has_two_masks:
-        return by_sdpa(q, k, v, mask, dropout, is_causal)
+        return by_kernel(q, k, v, mask, dropout, is_causal)
     if torch.compiler.is_compiling():  # a loop would be compiled anew for every length
-        return by_sdpa(q, k, v, joined_mask(q, k, mask, is_causal), dropout)
-    return in_blocks(by_sdpa, q, k, v, mask, is_causal, dropout)
+        return by_kernel(q, k, v, joined_mask(q, k, mask, is_causal), dropout)
+    return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
 
 
-def by_sdpa(q, k, v, mask=None, dropout=0.0, is_causal=False):
+def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False):
     """PyTorch's fused kernel, which never makes the (T, S) weights."""
     options = {"dropout_p": dropout, "is_causal": is_causal}
     if mask is None:

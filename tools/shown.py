@@ -15,10 +15,11 @@ def shown_source(name: str) -> str:
     Left out: the decorator `@checked`, calls of `require_...`, and every docstring line
     after the first. Everything else is the package's code to the letter.
     """
-    holder = next((source for source in SOURCES if hasattr(source, name)), None)
-    if holder is None:
-        raise ValueError(f"nothing called {name!r} in {[s.__name__ for s in SOURCES]}")
-    lines = inspect.getsource(inspect.unwrap(getattr(holder, name))).splitlines()
+    found = {getattr(source, name) for source in SOURCES if hasattr(source, name)}
+    if len(found) != 1:
+        names = [source.__name__ for source in SOURCES]
+        raise ValueError(f"expected one {name!r} in {names}, found {len(found)}")
+    lines = inspect.getsource(inspect.unwrap(found.pop())).splitlines()
     tree = ast.parse("\n".join(lines))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
