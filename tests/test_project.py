@@ -127,7 +127,7 @@ LAYERS = {
     "costs": {"contracts"},
     "bench": {"attention", "modules", "fused", "porting", "costs"},
     "plots_cost": {"theme", "bench"},
-    "widgets": {"contracts", "attention", "plots", "theme", "data", "costs"},
+    "widgets": {"contracts", "attention", "plots", "theme", "data", "costs", "museum"},
     "plots_heads": {"theme"},
     "scores": {"contracts"},
     "synthetic": {"scores"},

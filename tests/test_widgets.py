@@ -15,6 +15,7 @@ from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
 
 VIEWS = {
+    "BugHunt": EXAMPLES["BugHunt"],
     "CellSteps": EXAMPLES["CellSteps"],
     "DropoutDraws": EXAMPLES["DropoutDraws"],
     "HeadBudget": EXAMPLES["HeadBudget"],
@@ -27,6 +28,7 @@ VIEWS = {
     "TrainingFilm": EXAMPLES["TrainingFilm"],
 }
 MOVES = {
+    "BugHunt": ("suspect", 2),
     "CellSteps": ("step", 5),
     "Pipeline": ("num_heads", 4),
     "DropoutDraws": ("p", 0.7),

@@ -1,6 +1,7 @@
 """The live views. Only this folder knows anywidget."""
 
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.bug_hunt import BugHunt
 from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_budget import HeadBudget
@@ -14,6 +15,7 @@ from mha_utils.widgets.softmax_scale import SoftmaxScale
 from mha_utils.widgets.training_film import TrainingFilm
 
 __all__ = [
+    "BugHunt",
     "CellSteps",
     "DropoutDraws",
     "HeadBudget",

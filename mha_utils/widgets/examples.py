@@ -6,7 +6,9 @@ import torch
 
 from mha_utils import data
 from mha_utils.attention import causal_mask
+from mha_utils.museum import MUSEUM, with_numbers
 from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.bug_hunt import BugHunt
 from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_budget import HeadBudget
@@ -76,7 +78,24 @@ def _film() -> TrainingFilm:
     )
 
 
+def _hunt() -> BugHunt:
+    """The whole museum and two of chapter 12's probes."""
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
+    order = torch.tensor([3, 1, 4, 0, 2])
+
+    def knows_places(module):
+        return not torch.allclose(module(x)[:, order], module(x[:, order]), atol=1e-3)
+
+    def sequences_meet(module):
+        return not torch.allclose(module(x)[:1], module(x[:1]), atol=1e-3)
+
+    suspects = {piece.name: with_numbers(piece.module) for piece in MUSEUM}
+    found = {n: [knows_places(m), sequences_meet(m)] for n, m in suspects.items()}
+    return BugHunt(found, ["knows places", "sequences meet"], ["the", "cat", "sat", "on", "it"])
+
+
 EXAMPLES: dict[str, Callable[[], LiveView]] = {
+    "BugHunt": _hunt,
     "CellSteps": _steps,
     "DropoutDraws": _dropout,
     "HeadBudget": _budget,
