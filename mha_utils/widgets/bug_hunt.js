@@ -9,31 +9,29 @@ function buildBugHunt(view) {
   const { model, body } = view;
   const finding = liveSentence();
   const [right, suspect] = [picture("right module"), picture("suspect")];
-  const [who, hint] = [caption(""), element("p", { class: "mha-hint" })];
+  const who = caption("");
+  const [meaning, hint] = [1, 2].map(() => element("p", { class: "mha-hint" }));
   const number = suspectSlider(view);
-  const questions = questionButtons(view);
+  const questions = [probeButtons(view), pictureButtons(view)];
   const accusation = accuseControls(view);
   body.append(
     element("div", { class: "mha-controls" }, levelChoice(view), number),
-    caption("Ask. Each press is a question."),
-    element("div", { class: "mha-asking", role: "group", "aria-label": "questions" },
-      element("span", { class: "mha-answer" }, "shapes: right"), ...questions.nodes),
+    caption("Ask. Each “?” that you press costs a question."),
+    buttonRow("probes", element("span", { class: "mha-answer" }, "shapes: right"), ...questions[0].nodes),
+    caption("Look"), buttonRow("pictures", ...questions[1].nodes),
     caption("Accuse"), accusation.node,
     finding,
-    element("div", { class: "mha-controls" },
-      choice(view, "picture", "picture", model.get("pictures").map(pictureName))),
     element("div", { class: "mha-halves" },
-      element("div", {}, caption("The right module"), right, element("p", { class: "mha-hint" },
-        "Row: query; column: key. All with the causal mask. Blank: exactly 0.")),
+      element("div", {}, caption("The right module"), right, meaning),
       element("div", {}, who, suspect, hint)));
   const maps = floats(model.get("maps"));
 
   const draw = framed(view, () => {
     const state = read(model);
-    questions.update(state);
+    questions.forEach(({ update }) => update(state));
     accusation.update(state);
     number.update();
-    showPictures({ right, suspect, who, hint }, maps, state, pageColours(body));
+    showPictures({ right, suspect, who, meaning, hint }, maps, state, pageColours(body));
     const sentence = describe(state);
     if (finding.textContent !== sentence) finding.textContent = sentence;
   });
@@ -47,8 +45,8 @@ function caption(text) {
   return element("p", { class: "mha-caption" }, text);
 }
 
-function pictureName([title, isFree]) {
-  return isFree ? `${title} (free)` : title;
+function buttonRow(name, ...nodes) {
+  return element("div", { class: "mha-asking", role: "group", "aria-label": name }, ...nodes);
 }
 
 // ---- the state -------------------------------------------------------------------------
@@ -101,7 +99,9 @@ function against(state, other) {
 }
 
 function difference({ answers, pictures, probes }, question, other) {
-  if (question >= probes.length) return `its ${pictures[question - probes.length][0]} looks different`;
+  if (question >= probes.length) {
+    return `in “${pictures[question - probes.length][0]}” it would look different`;
+  }
   return `to “${probes[question]}” it would say ${yesOrNo(answers[other][question])}`;
 }
 
@@ -145,36 +145,43 @@ function suspectSlider(view) {
   });
 }
 
-/** A button for each question; once pressed it says what the suspect has answered. */
-function questionButtons(view) {
+/** A button for each probe; once pressed it says what the suspect has answered. */
+function probeButtons(view) {
   const { model } = view;
-  const [probes, pictures] = [model.get("probes"), model.get("pictures")];
-  const places = Array.from({ length: probes.length + pictures.length }, (_, question) => question)
-    .filter((question) => !pictures[question - probes.length]?.[1]);
-  const nodes = places.map((question) => button(view, "", () => ask(model, question)));
+  const nodes = model.get("probes").map((_, n) => button(view, "", () => ask(model, n)));
   return {
     nodes,
-    update({ piece, answers, asked }) {
-      places.forEach((question, n) => {
-        const isKnown = asked.includes(question);
-        nodes[n].textContent = questionText(model, question, isKnown ? answers[piece][question] : null);
-        nodes[n].setAttribute("aria-pressed", String(isKnown));
-      });
-    },
+    update: ({ probes, piece, answers, asked }) => nodes.forEach((node, n) => {
+      const isKnown = asked.includes(n);
+      node.textContent = isKnown ? `${probes[n]}: ${yesOrNo(answers[piece][n])}` : `${probes[n]}?`;
+      node.setAttribute("aria-pressed", String(isKnown));
+    }),
   };
 }
 
-function questionText(model, question, answer) {
-  const probes = model.get("probes");
-  const isProbe = question < probes.length;
-  const name = isProbe ? probes[question] : model.get("pictures")[question - probes.length][0];
-  if (answer === null) return isProbe ? `${name}?` : `show ${name}`;
-  return isProbe ? `${name}: ${yesOrNo(answer)}` : `${name}: shown`;
+/** A button for each picture; pressed is the one that is shown. */
+function pictureButtons(view) {
+  const { model } = view;
+  const nodes = model.get("pictures").map((_, n) => button(view, "", () => look(model, n)));
+  return {
+    nodes,
+    update: ({ probes, pictures, asked, shown, isFound }) => nodes.forEach((node, n) => {
+      const [title, isFree] = pictures[n];
+      const isOpen = isFree || isFound || asked.includes(probes.length + n);
+      node.textContent = isOpen ? title : `${title}?`;
+      node.setAttribute("aria-pressed", String(n === shown));
+    }),
+  };
+}
+
+function look(model, n) {
+  const { probes, pictures, isFound } = read(model);
+  setTrait(model, "picture", n);
+  if (!pictures[n][1] && !isFound) ask(model, probes.length + n);
 }
 
 function ask(model, question) {
-  const { piece, asked, probes } = read(model);
-  if (question >= probes.length) setTrait(model, "picture", question - probes.length);
+  const { piece, asked } = read(model);
   if (!asked.includes(question)) setTrait(model, "asked", [...model.get("asked"), [piece, question]]);
 }
 
@@ -185,7 +192,7 @@ function accuseControls(view) {
   const press = button(view, "accuse", () => accuse(model, Number(list.value)));
   let filled = null;
   return {
-    node: element("div", { class: "mha-control" }, list, press),
+    node: element("div", { class: "mha-control mha-accusation" }, list, press),
     update(state) {
       if (filled !== state.order) list.replaceChildren(...roomGroups(state));
       filled = state.order;
@@ -214,15 +221,16 @@ function accuse(model, other) {
 
 // ---- the pictures ----------------------------------------------------------------------
 
-function showPictures({ right, suspect, who, hint }, maps, state, colours) {
+function showPictures({ right, suspect, who, meaning, hint }, maps, state, colours) {
   const { answers, piece, seen, number, pieces, isFound, shown, pictures } = state;
-  const title = pictures[shown][0];
+  const [title, , what] = pictures[shown];
   const goal = mapOf(maps, state, answers.at(-1));
   const sizes = seen ? mapOf(maps, state, answers[piece]) : null;
   drawMap(right, state, goal, goal, colours);
   drawMap(suspect, state, sizes, goal, colours);
   who.textContent = isFound ? `Suspect ${number}: ${pieces[piece][0]}` : `Suspect ${number}`;
-  hint.textContent = seen ? compare(sizes, goal) : `Not asked yet: press “show ${title}”.`;
+  meaning.textContent = what;
+  hint.textContent = seen ? compare(sizes, goal) : `Not asked yet: press “${title}?”.`;
   right.setAttribute("aria-label", `Right module, ${title}. ${inRows(goal, state.words)}`);
   suspect.setAttribute("aria-label", `Suspect ${number}, ${title}. ${hint.textContent} `
     + `${seen ? inRows(sizes, state.words) : ""}`);

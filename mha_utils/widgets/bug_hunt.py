@@ -44,7 +44,7 @@ class BugHunt(LiveView):
     pieces = traitlets.List().tag(sync=True)  # [name, room, what is wrong, where it is taught]
     levels = traitlets.List().tag(sync=True)  # [number, title, places of its suspects in pieces]
     probes = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    pictures = traitlets.List().tag(sync=True)  # [title, is it free?]
+    pictures = traitlets.List().tag(sync=True)  # [title, is it free?, what it is]
     # a row for each piece, the last for the right module: 0 or 1 for each probe, and for each
     # picture its place in maps, (M, T, T); pictures that look alike are there once
     answers = traitlets.List().tag(sync=True)
@@ -78,7 +78,7 @@ class BugHunt(LiveView):
             pieces=labels,
             levels=levels,
             probes=probes,
-            pictures=[[title, free] for title, free in PICTURES.items()],
+            pictures=[list(entry) for entry in PICTURES],
             answers=[[*row, *seen] for row, seen in zip(bits, places)],
             maps=maps,
             level=level,
@@ -95,8 +95,8 @@ class BugHunt(LiveView):
         Raises:
             ValueError: if there is no such question.
         """
-        pictures = [title for title, _ in self.pictures]
-        questions = [*self.probes, *(title for title, free in self.pictures if not free)]
+        pictures = [title for title, *_ in self.pictures]
+        questions = [*self.probes, *(title for title, free, _ in self.pictures if not free)]
         if question not in questions:
             raise ValueError(f"no question is called {question!r}; there are {questions}")
         place = [*self.probes, *pictures].index(question)
@@ -183,7 +183,7 @@ class BugHunt(LiveView):
         """Why the suspect is not the piece it was said to be."""
         mine, theirs = self.answers[self._piece], self.answers[other]
         apart = [q for q, (a, b) in enumerate(zip(mine, theirs)) if a != b]
-        free = [len(self.probes) + n for n, (_, is_free) in enumerate(self.pictures) if is_free]
+        free = [len(self.probes) + n for n, (_, is_free, _) in enumerate(self.pictures) if is_free]
         known = [q for q in [*self._asked(), *free] if q in apart]
         if known:
             reason = self._difference(known[0], theirs)
@@ -195,7 +195,7 @@ class BugHunt(LiveView):
 
     def _difference(self, question: int, theirs: list[int]) -> str:
         if question >= len(self.probes):
-            return f"its {self.pictures[question - len(self.probes)][0]} looks different"
+            return f"in “{self.pictures[question - len(self.probes)][0]}” it would look different"
         return f"to “{self.probes[question]}” it would say {'yes' if theirs[question] else 'no'}"
 
     def _score(self) -> str:

@@ -14,14 +14,17 @@ from mha_utils.museum.hunt import LEVELS
 
 TITLES = {1: "1 · projections, scores, softmax", 2: "2 · masks", 3: "3 · dropout"}
 NUM_HEADS, WIDTH, P = 4, 8, 0.25  # of `with_numbers`; the dropout of the pictures of training
-PICTURES = {  # title -> is it free?
-    **{f"weights of head {h}": True for h in range(NUM_HEADS)},
-    "leak map": False,
-    "leak map, token 0 is padding": False,
-    "weights used in evaluation, head 0": False,
-    "weights used in training, head 0": False,
-    "weights used in training, head 1": False,
-}
+RETURNED = "The weights that the module returns. Row: query; column: key. Blank: exactly 0."
+LEAK = "How strongly an output (row) depends on a token (column). Blank: not at all."
+USED = "What reaches a query (row) from the values of a token (column)"
+PICTURES = (  # title, is it free?, what it is; all of them causal
+    *((f"weights, head {h}", True, RETURNED) for h in range(NUM_HEADS)),
+    ("leak map", False, LEAK),
+    ("leak map with padding", False, f"{LEAK} Token 0 is padding."),
+    ("used in evaluation, head 0", False, f"{USED}."),
+    ("used in training, head 0", False, f"{USED}, dropout p = {P}."),
+    ("used in training, head 1", False, f"{USED}, dropout p = {P}."),
+)
 
 
 @functools.cache
