@@ -210,7 +210,7 @@ class BugHunt(LiveView):
             return [[Cell(theme.FORBIDDEN, "?") for _ in self.tokens] for _ in self.tokens]
         right = self._map(-1)
         pairs = [zip(row, goal) for row, goal in zip(sizes.tolist(), right.tolist())]
-        return [[_cell(size, goal, right.max()) for size, goal in row] for row in pairs]
+        return [[_cell(size, goal, float(right.max())) for size, goal in row] for row in pairs]
 
 
 def _cell(size: float, goal: float, most: float) -> Cell:

@@ -13,7 +13,8 @@ from mha_utils.museum import Mutant, with_numbers
 from mha_utils.museum.hunt import LEVELS
 
 TITLES = {1: "1 · projections, scores, softmax", 2: "2 · masks", 3: "3 · dropout"}
-NUM_HEADS, WIDTH, P = 4, 8, 0.25  # of `with_numbers`; the dropout of the pictures of training
+NUM_HEADS, WIDTH = 4, 8  # of `with_numbers`
+P, SEED = 0.4, 4  # of the dropout in the pictures of training
 RETURNED = "The weights that the module returns. Row: query; column: key. Blank: exactly 0."
 LEAK = "How strongly an output (row) depends on a token (column). Blank: not at all."
 USED = "What reaches a query (row) from the values of a token (column)"
@@ -31,23 +32,32 @@ PICTURES = (  # title, is it free?, what it is; all of them causal
 def pictures_of(kind: type, length: int) -> Float[Tensor, "P T T"]:
     """What `PICTURES` names, all with `is_causal=True`, for one sequence of `length` tokens."""
     x = torch.randn(2, length, WIDTH, generator=torch.Generator().manual_seed(1))
-    module = with_numbers(kind)
-    leak = _leak(lambda one: module(one[None], is_causal=True)[0], x[0])
-    with torch.no_grad():
-        shown = module(x[:1], is_causal=True, need_weights=True)[1][0]
-        used = [_used(kind, x[:1], training)[:heads] for training, heads in ((False, 1), (True, 2))]
-    return torch.cat([shown, leak[None], _padded(module, x)[None], *used])
+    with torch.random.fork_rng(devices=[]):
+        module = with_numbers(kind)
+        leaks = torch.stack([_leak(module, x), _leak_with_padding(module, x)])
+        with torch.no_grad():
+            shown = module(x[:1], is_causal=True, need_weights=True)[1][0]
+            used = [_used(kind, x[:1], training) for training in (False, True)]
+    return torch.cat([shown, leaks, used[0][:1], used[1][:2]])
 
 
-def _padded(module, x: Tensor) -> Tensor:
+def _leak(module, x: Tensor) -> Tensor:
+    return _leak_map(lambda one: module(one[None], is_causal=True)[0], x[0])
+
+
+def _leak_with_padding(module, x: Tensor) -> Tensor:
     """The leak map of the second of two sequences; its first token is padding."""
     may = torch.ones(2, 1, 1, x.shape[1], dtype=torch.bool)
     may[1, ..., 0] = False
-    return _leak(lambda one: module(torch.stack([x[0], one]), mask=may, is_causal=True)[1], x[1])
+
+    def second(one):
+        return module(torch.stack([x[0], one]), mask=may, is_causal=True)[1]
+
+    return _leak_map(second, x[1])
 
 
-def _leak(function, x: Tensor) -> Tensor:
-    """`leak_map`, all rows of the Jacobian at once."""
+def _leak_map(function, x: Tensor) -> Tensor:
+    """The package's `leak_map`, all rows of the Jacobian at once."""
     jacobian = torch.autograd.functional.jacobian(function, x, vectorize=True)
     return jacobian.square().sum(dim=(1, 3)).sqrt()
 
@@ -62,11 +72,10 @@ def _used(kind: type, x: Tensor, training: bool) -> Tensor:
         layer.weight.copy_(torch.eye(WIDTH))
         layer.bias.zero_()
     columns = []
-    with torch.random.fork_rng(devices=[]):
-        for one in torch.eye(x.shape[1]):
-            torch.default_generator.manual_seed(1)
-            values = one[None, :, None].expand_as(x)
-            columns.append(module(x, x, values, is_causal=True)[0, :, :: WIDTH // NUM_HEADS].T)
+    for one in torch.eye(x.shape[1]):
+        torch.default_generator.manual_seed(SEED)
+        values = one[None, :, None].expand_as(x)
+        columns.append(module(x, x, values, is_causal=True)[0, :, :: WIDTH // NUM_HEADS].T)
     return torch.stack(columns, dim=-1)
 
 
