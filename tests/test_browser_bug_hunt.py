@@ -124,6 +124,10 @@ def test_maps_that_cost_are_hidden_until_paid(page, game):
     assert pixels(suspect) != shown
     assert "Not asked yet: press “leak map?”." in suspect.get_attribute("aria-label")
     assert "Row" not in suspect.get_attribute("aria-label")
+    hidden = pixels(suspect)
+    set_traits(page, game, suspect=3)
+    finding(page)
+    assert pixels(suspect) == hidden, "what nobody has asked for looks the same everywhere"
     assert "Row “cat”" in right.get_attribute("aria-label")
     accuse(page, name_of(game))
     finding(page)
