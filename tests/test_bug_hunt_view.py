@@ -126,15 +126,16 @@ def test_a_game_from_the_first_question_to_the_name():
     assert game.fitting() == ["no scale", "one wide head"]
     assert game.finding() == (
         f"{who}: 1 question asked, 2 of 3 names fit the answers. Not “softmax over the queries”: "
-        "to “sees” it would say yes. Found 0 of 3: 1 question, 1 accusation."
+        "“sees” would catch it. Found 0 of 3: 1 question, 1 accusation."
     )
     game.ask("meets").ask("meets").accuse("no scale")
     assert game.fitting() == ["one wide head"]
-    assert "Not “no scale”: to “meets” it would say no. Found 0 of 3: 2 questions" in game.finding()
+    assert "Not “no scale”: “meets” would not catch it. Found 0 of 3: 2 questions" in game.finding()
     game.accuse("one wide head")
     assert game.finding() == (
         f"{who} is “one wide head”. All D columns make one map, which every head uses: num_heads "
-        "changes nothing. Taught in chapter 03, beat 1. Found 1 of 3: 2 questions, 3 accusations."
+        "changes nothing. Taught in chapter 03, section 1. "
+        "Found 1 of 3: 2 questions, 3 accusations."
     )
     game.accuse("one wide head")
     assert "Found 1 of 3" in game.finding()
@@ -152,7 +153,7 @@ def test_a_wrong_name_is_answered_with_what_is_known():
     pair = {"mask dropped when causal": [], "mask of one sequence used for all": []}
     game = choose(small_hunt(found=pair, probes=[], level=2), "mask dropped when causal")
     game.accuse("mask of one sequence used for all")
-    assert "nothing here tells the two apart, only a reference does (chapter 12" in game.finding()
+    assert "nothing here tells the two apart, it takes a question of your own" in game.finding()
 
 
 def test_every_suspect_can_be_found():

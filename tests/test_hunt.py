@@ -80,7 +80,7 @@ PROBES = {
     ),
     "unsolved": (lambda module: ..., "not solved yet (it returned Ellipsis)"),
     "no answer": (lambda module: "yes", "should return True or False, got 'yes'"),
-    "raises": (raises, "✗ raises raised AttributeError"),
+    "raises": (raises, "✗ raises (the right module) raised AttributeError in your line"),
 }
 
 

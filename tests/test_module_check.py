@@ -322,4 +322,6 @@ def test_as_a_command():
     ]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 1, result.stderr
-    assert "equals: causal off by one: the next token is seen (chapter 06, beat 1)" in result.stdout
+    assert (
+        "equals: causal off by one: the next token is seen (chapter 06, section 1)" in result.stdout
+    )

@@ -143,7 +143,7 @@ def test_a_label_says_what_where_and_who(piece):
     )
     path = next(p for p in chapters() if p.name.startswith(f"{piece.chapter}_"))
     text = "\n".join(c.source for c in nbformat.read(path, as_version=4).cells)
-    assert f"\n## {piece.beat} · " in text, piece.place
+    assert f"\n## {piece.section} · " in text, piece.place
 
 
 def test_mutants_are_found_by_name():

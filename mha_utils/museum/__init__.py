@@ -1,7 +1,7 @@
 """The bug museum: wrong multi-head attention, each piece with every shape right.
 
 Every piece is `Steps`, the right module, with one step exchanged. Where it was seen stands in
-`source`, where it is taught in `chapter` and `beat`.
+`source`, where it is taught in `chapter` and `section`.
 """
 
 from mha_utils.museum import projecting, weighing, masking, dropping  # isort: skip  (room 1 to 4)

@@ -13,14 +13,14 @@ class Mutant:
     """A wrong implementation of multi-head attention that keeps every shape right.
 
     `name` is what one calls it, `wrong` says in one sentence what is wrong; `chapter` ("09") and
-    `beat` (2) teach it, `source` is a public place where it happened; `module` is the class,
+    `section` (2) teach it, `source` is a public place where it happened; `module` is the class,
     which differs from `Steps` in one method, `step`.
     """
 
     name: str
     wrong: str
     chapter: str
-    beat: int
+    section: int
     source: str
     module: type[Steps]
 
@@ -30,18 +30,18 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        return f"chapter {self.chapter}, beat {self.beat}"
+        return f"chapter {self.chapter}, section {self.section}"
 
 
 FOUND: list[Mutant] = []
 
 
-def piece(name: str, chapter: str, beat: int, source: str = TUTORIALS) -> Callable:
+def piece(name: str, chapter: str, section: int, source: str = TUTORIALS) -> Callable:
     """Put the decorated class into the museum; its docstring says what is wrong."""
 
     def exhibit(module: type[Steps]) -> type[Steps]:
         wrong = " ".join(module.__doc__.split())
-        FOUND.append(Mutant(name, wrong, chapter, beat, source, module))
+        FOUND.append(Mutant(name, wrong, chapter, section, source, module))
         return module
 
     return exhibit

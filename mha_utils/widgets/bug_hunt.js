@@ -73,14 +73,19 @@ function describe(state) {
 }
 
 function about(state) {
-  const { order, number, piece, pieces, answers, asked, accused, isFound } = state;
+  const { order, number, piece, pieces, asked, accused, isFound } = state;
   const who = `Suspect ${number} of ${order.length}`;
   const [name, , wrong, place] = pieces[piece];
   if (isFound) return `${who} is “${name}”. ${wrong} Taught in ${place}.`;
-  const fit = order.filter((n) => asked.every((q) => answers[n][q] === answers[piece][q]));
+  const fit = order.filter((n) => fits(state, n));
   const given = asked.length ? `${count(asked.length, "question")} asked` : "nothing asked yet";
   const said = `${who}: ${given}, ${fit.length} of ${order.length} names fit the answers.`;
   return accused.length ? `${said} ${against(state, accused.at(-1))}` : said;
+}
+
+/** Whether a piece would have given all the answers that the suspect gave. */
+function fits({ answers, piece, asked }, n) {
+  return asked.every((question) => answers[n][question] === answers[piece][question]);
 }
 
 /** Why the suspect is not the piece it was said to be. */
@@ -93,7 +98,7 @@ function against(state, other) {
     if (known !== undefined) return difference(state, known, other);
     return answers[piece].some((_, question) => isApart(question))
       ? "no answer so far tells the two apart, another question does"
-      : "nothing here tells the two apart, only a reference does (chapter 12, beat 4)";
+      : "nothing here tells the two apart, it takes a question of your own";
   };
   return `Not “${pieces[other][0]}”: ${because()}.`;
 }
@@ -102,7 +107,7 @@ function difference({ answers, pictures, probes }, question, other) {
   if (question >= probes.length) {
     return `in “${pictures[question - probes.length][0]}” it would look different`;
   }
-  return `to “${probes[question]}” it would say ${yesOrNo(answers[other][question])}`;
+  return `“${probes[question]}” would ${answers[other][question] ? "" : "not "}catch it`;
 }
 
 function score({ order, allAsked, allAccused }) {
@@ -117,8 +122,8 @@ function count(number, word) {
   return `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
-function yesOrNo(answer) {
-  return answer ? "yes" : "no";
+function verdict(answer) {
+  return answer ? "caught" : "clean";
 }
 
 // ---- the controls ----------------------------------------------------------------------
@@ -153,7 +158,7 @@ function probeButtons(view) {
     nodes,
     update: ({ probes, piece, answers, asked }) => nodes.forEach((node, n) => {
       const isKnown = asked.includes(n);
-      node.textContent = isKnown ? `${probes[n]}: ${yesOrNo(answers[piece][n])}` : `${probes[n]}?`;
+      node.textContent = isKnown ? `${probes[n]}: ${verdict(answers[piece][n])}` : `${probes[n]}?`;
       node.setAttribute("aria-pressed", String(isKnown));
     }),
   };
@@ -189,14 +194,17 @@ function ask(model, question) {
 function accuseControls(view) {
   const { model } = view;
   const list = element("select", { "aria-label": "name of the suspect" });
-  const press = button(view, "accuse", () => accuse(model, Number(list.value)));
+  const press = button(view, "accuse", () => list.value && accuse(model, Number(list.value)));
   let filled = null;
   return {
     node: element("div", { class: "mha-control mha-accusation" }, list, press),
     update(state) {
       if (filled !== state.order) list.replaceChildren(...roomGroups(state));
       filled = state.order;
-      for (const option of list.options) option.textContent = nameWithMark(state, Number(option.value));
+      for (const option of list.querySelectorAll("optgroup option")) {
+        option.textContent = nameWithMark(state, Number(option.value));
+      }
+      press.disabled = state.isFound;
     },
   };
 }
@@ -204,14 +212,17 @@ function accuseControls(view) {
 function roomGroups({ order, pieces }) {
   const places = order.toSorted((a, b) => a - b);
   const rooms = [...new Set(places.map((n) => pieces[n][1]))];
-  return rooms.map((room) => element("optgroup", { label: room },
-    ...places.filter((n) => pieces[n][1] === room).map((n) => element("option", { value: String(n) }))));
+  const none = element("option", { value: "" }, "choose a name");
+  return [none, ...rooms.map((room) => element("optgroup", { label: room },
+    ...places.filter((n) => pieces[n][1] === room).map((n) => element("option", { value: String(n) }))))];
 }
 
-function nameWithMark({ pieces, accused, allAccused }, n) {
+function nameWithMark(state, n) {
+  const { pieces, accused, allAccused } = state;
   const isFound = allAccused.some(([piece, other]) => piece === n && other === n);
   if (isFound) return `✓ ${pieces[n][0]} (found)`;
-  return accused.includes(n) ? `✗ ${pieces[n][0]} (not this one)` : pieces[n][0];
+  if (accused.includes(n)) return `✗ ${pieces[n][0]} (not this one)`;
+  return fits(state, n) ? pieces[n][0] : `✗ ${pieces[n][0]} (would answer otherwise)`;
 }
 
 function accuse(model, other) {
@@ -246,7 +257,7 @@ function compare(sizes, goal) {
   const others = sizes.filter((size, at) => short(size) !== short(goal[at])).length;
   const extra = sizes.filter((size, at) => isExtra(size, goal[at])).length;
   if (!others && !extra) return "To two digits all numbers are those of the right module.";
-  const red = extra ? ` Red and framed (${extra}): NaN, or not 0 where the right module has 0.` : "";
+  const red = extra ? ` Framed (${extra}): NaN, or not 0 where the right module has 0.` : "";
   return `${others} of ${sizes.length} numbers differ from the right module's.${red}`;
 }
 

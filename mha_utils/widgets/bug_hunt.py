@@ -190,13 +190,13 @@ class BugHunt(LiveView):
         elif apart:
             reason = "no answer so far tells the two apart, another question does"
         else:
-            reason = "nothing here tells the two apart, only a reference does (chapter 12, beat 4)"
+            reason = "nothing here tells the two apart, it takes a question of your own"
         return f"Not “{self.pieces[other][0]}”: {reason}."
 
     def _difference(self, question: int, theirs: list[int]) -> str:
         if question >= len(self.probes):
             return f"in “{self.pictures[question - len(self.probes)][0]}” it would look different"
-        return f"to “{self.probes[question]}” it would say {'yes' if theirs[question] else 'no'}"
+        return f"“{self.probes[question]}” would {'' if theirs[question] else 'not '}catch it"
 
     def _score(self) -> str:
         order = self._order
