@@ -172,6 +172,7 @@ def test_split_heads_takes_neighbouring_columns_and_merge_undoes_it():
     for h in range(3):
         assert torch.equal(heads[:, h], x[:, :, 2 * h : 2 * h + 2])
     assert heads.data_ptr() == x.data_ptr()
+    assert mha_utils.merge_heads(heads).data_ptr() == x.data_ptr()  # a view
     assert torch.equal(mha_utils.merge_heads(heads), x)
 
 

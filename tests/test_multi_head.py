@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mha_utils import (
+    FusedMultiHeadAttention,
     MultiHeadAttention,
     SelfAttentionHead,
     StackedHeads,
@@ -319,3 +320,30 @@ def test_padding_mask():
     mask = padding_mask(torch.tensor([0, 2, 3]), 3)
     assert mask.shape == (3, 1, 1, 3)
     assert mask[:, 0, 0].tolist() == [[False] * 3, [True, True, False], [True] * 3]
+
+
+def test_stacked_heads_are_single_heads_under_any_mask():
+    g = torch.Generator().manual_seed(0)
+    stacked = StackedHeads(5, 3, 4, 2)
+    x, mask = torch.randn(2, 6, 5, generator=g), torch.rand(6, 6, generator=g) < 0.6
+    for h in range(3):
+        head = SelfAttentionHead(5, 4, 2)
+        for letter in "qkv":
+            weight = getattr(stacked, f"{letter}_weight")[h].T
+            getattr(head, f"{letter}_proj").weight.data = weight.detach().clone()
+        out = stacked(x, mask)[..., 2 * h : 2 * h + 2]
+        torch.testing.assert_close(out, head(x, mask))
+
+
+@pytest.mark.parametrize("kind", [MultiHeadAttention, FusedMultiHeadAttention])
+def test_dropout_drops_weights_not_values(kind):
+    """All values are 1: every column of a head is the sum of the weights that were kept."""
+    module = kind(8, 2, dropout=0.5)
+    state = module.state_dict() | {"v_proj.weight": torch.zeros(8, 8), "v_proj.bias": torch.ones(8)}
+    module.load_state_dict(
+        state | {"out_proj.weight": torch.eye(8), "out_proj.bias": torch.zeros(8)}
+    )
+    torch.manual_seed(0)
+    out = module(torch.randn(3, 5, 8)).unflatten(-1, (2, 4))
+    torch.testing.assert_close(out, out[..., :1].expand_as(out))
+    assert out[..., 0].std() > 0.1

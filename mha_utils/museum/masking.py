@@ -24,7 +24,7 @@ class MaskIgnored(Steps):
         return super().join(None, *rest)
 
 
-@piece("causal upside down", "06", 1, "karpathy/nanoGPT #170")
+@piece("causal upside down", "06", 1, "rasbt/LLMs-from-scratch #1061")
 class CausalUpsideDown(Steps):
     """triu in the place of tril: a token sees itself and the future, not the past."""
 
