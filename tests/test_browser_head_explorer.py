@@ -189,3 +189,18 @@ def test_heads_are_called_by_their_names(page):
     page.get_by_role("radio", name="head 0.1").click()
     view.head = 1
     assert finding(page) == view.finding()
+
+
+def test_half_precision_is_read_to_the_last_bit(page):
+    x = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0)).half()
+    x[0, 0] = torch.tensor([6e-8, -65504.0, 0.0])  # the smallest, the largest, nothing
+    view = widgets.HeadExplorer([f"w{i}" for i in range(5)], x, x)
+    host(page, view, "\nexport { numbers };")
+    read = page.evaluate(
+        """() => {
+          const [q, shape] = ["q", "shape"].map((name) => window.model.get(name));
+          return Array.from(window.module.numbers(q, shape));
+        }"""
+    )
+    assert read == x.flatten().tolist()
+    assert finding(page) == view.finding()

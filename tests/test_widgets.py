@@ -150,6 +150,14 @@ def test_heads_have_names():
     np.testing.assert_allclose(view.weights()[1], expected, atol=1e-6)
 
 
+def test_half_precision_takes_half_the_bytes():
+    q, k = torch.randn(2, 3, 6, 4, generator=torch.Generator().manual_seed(0)).half()
+    words = [f"w{i}" for i in range(6)]
+    half, full = widgets.HeadExplorer(words, q, k), widgets.HeadExplorer(words, q.float(), k)
+    assert 2 * len(half.q) == len(full.q)
+    np.testing.assert_array_equal(half.weights(), full.weights())
+
+
 def test_a_locked_row_is_said():
     view = toy_explorer(row=7, locked=True)
     assert view.finding().startswith("Query 7, “it” (locked), looks most at key 1, “cat”: 0.76.")

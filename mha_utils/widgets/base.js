@@ -397,6 +397,16 @@ export function floats(view) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
+/** Numbers of 2 bytes each (float16), as Python sends them. */
+export function halves(view) {
+  const end = view.byteOffset + view.byteLength;
+  return Float32Array.from(new Uint16Array(view.buffer.slice(view.byteOffset, end)), (bits) => {
+    const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : fraction * 2 ** -24);
+  });
+}
+
 /** The whole numbers that divide n without remainder, smallest first. */
 export function divisors(n) {
   return Array.from({ length: n }, (_, i) => i + 1).filter((i) => n % i === 0);

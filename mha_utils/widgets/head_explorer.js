@@ -1,7 +1,7 @@
 import {
-  attentionScores, attentionWeights, checkbox, css, divisors, drawShares, element, entropy, floats,
-  framed, hatching, listSlider, liveSentence, mountView, pageColours, picture, prepare, setTrait,
-  slider, textField, watchTheme, watchWidth, weightColour,
+  attentionScores, attentionWeights, checkbox, css, divisors, drawShares, element, entropy,
+  floats, framed, halves, hatching, listSlider, liveSentence, mountView, pageColours, picture,
+  prepare, setTrait, slider, textField, watchTheme, watchWidth, weightColour,
 } from "./base.js";
 
 const WIDEST = 380; // the map in CSS pixels, where there is room
@@ -101,12 +101,16 @@ function joinHeads(sent, [numHeads, numWords, headDim]) {
   return joined;
 }
 
+function numbers(sent, [numHeads, numWords, headDim]) {
+  return sent.byteLength === 2 * numHeads * numWords * headDim ? halves(sent) : floats(sent);
+}
+
 /** q and k as rows of D columns, and the scores of a head as soon as it is asked for. */
 function refresh(cache, model, ids, numHeads) {
   const shape = model.get("shape");
   const width = shape[0] * shape[2];
   if (cache.sent !== model.get("q")) {
-    const [q, k] = ["q", "k"].map((name) => joinHeads(floats(model.get(name)), shape));
+    const [q, k] = ["q", "k"].map((name) => joinHeads(numbers(model.get(name), shape), shape));
     Object.assign(cache, { sent: model.get("q"), q, k, key: null });
   }
   const key = `${numHeads}: ${ids.join()}`;

@@ -1,5 +1,7 @@
 """Attention of one or more heads over a sentence: pick a query, see its row and its numbers."""
 
+import math
+
 import numpy as np
 import torch
 import traitlets
@@ -27,7 +29,7 @@ class HeadExplorer(LiveView):
     Args:
         words: the words that have a query and a key; without `sentence`, the tokens shown.
         q: queries of the words, (H, words, Dh), or (words, Dh) for a single head.
-        k: keys of the words, same shape.
+        k: keys of the words, same shape. In float16 half as much is stored.
         sentence: text made of `words`; the reader can then write another one.
         row, column: the query and the key chosen at first.
         head: the head chosen at first.
@@ -157,7 +159,9 @@ class HeadExplorer(LiveView):
 
     def _heads(self, sent: bytes) -> Tensor:
         """The queries or keys of all words, cut as shown, in double precision."""
-        given = torch.tensor(np.frombuffer(sent, np.float32)).double().view(1, *self.shape)
+        is_half = len(sent) == 2 * math.prod(self.shape)
+        numbers = np.frombuffer(sent, np.float16 if is_half else np.float32)
+        given = torch.tensor(numbers).double().view(1, *self.shape)
         return split_heads(merge_heads(given), self._num_heads)[0]
 
     @property
@@ -176,7 +180,8 @@ class HeadExplorer(LiveView):
 
 
 def _as_heads(name: str, x: Tensor, num_words: int) -> np.ndarray:
-    x = torch.as_tensor(x).detach().float().cpu()
+    x = torch.as_tensor(x).detach().cpu()
+    x = x if x.dtype == torch.float16 else x.float()
     heads = x[None] if x.ndim == 2 else x
     if heads.ndim != 3 or heads.shape[1] != num_words or 0 in heads.shape:
         raise ValueError(
