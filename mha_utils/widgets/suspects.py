@@ -81,7 +81,7 @@ def _used(kind: type, x: Tensor, training: bool) -> Tensor:
 
 def _first_alike(pictures: Float[Tensor, "M T T"]) -> list[int]:
     """For each picture the first one that looks like it: to two digits, and blank in one place."""
-    a, b = pictures[:, None], pictures[None]
+    a, b = torch.broadcast_tensors(pictures[:, None], pictures[None])  # isclose of torch 2.9 asks
     alike = torch.isclose(a, b, rtol=5e-3, atol=5e-3, equal_nan=True) & ((a == 0) == (b == 0))
     return np.argmax(alike.flatten(2).all(dim=2).numpy(), axis=1).tolist()
 
