@@ -81,7 +81,7 @@ def test_no_cell_escapes_the_comparison(path):
         tags = set(cell.metadata.get("tags", []))
         assert all(t.startswith("show:") or t == LIVE for t in tags)
         if LIVE in tags:
-            assert path.name.startswith("11_")
+            assert path.name[:2] in ("03", "11")
             assert "assert " in cell.source
             assert cell.outputs == []
         assert not cell.source.rstrip().endswith(";")
