@@ -1,10 +1,21 @@
 """Call a learner's answer: what goes wrong inside is told as theirs, with their line."""
 
 import re
+import sysconfig
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import torch
+
+RAISED = (Exception, SystemExit)  # what an answer may raise; Ctrl-C still ends the check
+LONGEST = 300  # characters of somebody else's text
+FOREIGN = (  # files whose lines are not the learner's
+    str(Path(__file__).parent),
+    str(Path(torch.__file__).parent),
+    sysconfig.get_path("stdlib"),
+)
 SIZES_DIFFER = "must match the size|cannot be multiplied|[Ee]xpected size|incompatible dim"
 NOT_WHOLE = "float.*as an integer|ints, ?but got float|combination of arguments.*float"
 HINTS = (
@@ -71,11 +82,10 @@ def run_answer(answer: Callable, arguments, call: str):
         return answer(*arguments)
     except NotImplementedError:
         return None
-    except Exception as error:
+    except RAISED as error:
         line = line_of(error, answer)
         place = f" in your line `{line}`" if line else ""
-        said, *more = str(error).splitlines() or ["no text"]
-        what = f"✗ {call} raised {type(error).__name__}{place}: {said}{' …' if more else ''}"
+        what = f"✗ {call} raised {type(error).__name__}{place}: {in_short(error)}"
         raise WrongError(what + hint_for(error, answer, line)) from error
 
 
@@ -93,14 +103,36 @@ def call_answer(answer: Callable, arguments, call: str):
     return came
 
 
-def line_of(error: Exception, answer: Callable) -> str:
+def raised(error: BaseException) -> str:
+    """What was raised, and the last line of somebody else's code that it went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.line for f in frames if f.line and not f.filename.startswith(FOREIGN)]
+    place = f" in your line `{in_short(lines[-1])}`" if lines else ""
+    return f"raised {type(error).__name__}{place}: {in_short(error)}"
+
+
+def in_short(said) -> str:
+    """The first line of a text or an error, cut where it is very long."""
+    first, *more = str(said).splitlines() or ["no text"]
+    return first[:LONGEST] + (" …" if more or len(first) > LONGEST else "")
+
+
+def shown(value) -> str:
+    """A value as it is printed, in short."""
+    try:
+        return in_short(repr(value))
+    except Exception:  # whole numbers of more than 4300 digits, nesting without end
+        return f"a value of type {type(value).__name__}"
+
+
+def line_of(error: BaseException, answer: Callable) -> str:
     """The last line of the learner's own code that the error went through."""
     own = getattr(getattr(answer, "__code__", None), "co_filename", None)
     lines = [f.line for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
     return lines[-1] if lines else ""
 
 
-def hint_for(error: Exception, answer: Callable, line: str = "") -> str:
+def hint_for(error: BaseException, answer: Callable, line: str = "") -> str:
     """One more line for errors that newcomers meet often."""
     names = getattr(getattr(answer, "__code__", None), "co_names", ())
     wrote = " ".join([line, *names])

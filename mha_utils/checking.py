@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from mha_utils.answers import (
+    RAISED,
     Report,
     WrongError,
     WrongResultError,
     call_answer,
     hint_for,
+    in_short,
     name_of,
 )
 from mha_utils.cases import SIZES, Case, arguments, describe_call, draw, layouts
@@ -31,7 +33,8 @@ def check_task(answer: Callable, task: Task, seed: int) -> Report:
     """Hold `answer` to a task: values and gradients, contiguous and transposed inputs."""
     random = np.random.default_rng(seed)
     cases = [draw(task, sizes, random) for sizes in SIZES]
-    steps = (_require_right_values, _require_right_gradients)[: 2 if task.inputs else 1]
+    steps = [_require_right_values, _require_right_dtype]
+    steps += [_require_right_gradients] if task.inputs else []
     try:
         for require in steps:
             for case in [*cases[1:], cases[0]]:  # sizes of 1 last: they say least
@@ -55,16 +58,27 @@ def _require_right_values(answer: Callable, task: Task, case: Case, tensors) -> 
             raise WrongError(f"✗ {call} changes its input {name} in place")
 
 
+def _require_right_dtype(answer: Callable, task: Task, case: Case, tensors) -> None:
+    """Floats come out as they went in: another dtype would stop the next product."""
+    call = describe_call(answer, task, case)
+    came = call_answer(answer, arguments(tensors, case), call)
+    require_tensor(came, np.asarray(task.solve(*case.plain)), call)
+    wanted = tensors[0].dtype if tensors else torch.get_default_dtype()
+    if came.dtype not in (wanted, torch.bool):
+        raise WrongError(f"✗ {call} has right values, but should be {wanted}, got {came.dtype}")
+
+
 def _require_right_gradients(answer: Callable, task: Task, case: Case, tensors) -> None:
     call = describe_call(answer, task, case)
     came = call_answer(answer, arguments(tensors, case), call)
+    require_tensor(came, np.asarray(task.solve(*case.plain)), call)
     if not came.requires_grad:
         raise WrongError(f"✗ {call} has right values, but no gradient flows back through it{CUT}")
     grad_out = np.random.default_rng(1).normal(size=tuple(came.shape))
     grads = _gradients(came, tensors, torch.tensor(grad_out).to(came), answer, call)
     right = task.gradients_of(case.arrays, list(case.constants.values()), grad_out)
     for name, grad, expected in zip(task.inputs, grads, right):
-        if grad is None or not close(grad.double().numpy(), expected):
+        if grad is None or not close(numbers_of(grad, call), expected):
             what = f"✗ {call} has right values, but a wrong gradient for {name}"
             raise WrongError(what + _gradient_hint(grad))
 
@@ -78,8 +92,8 @@ def _gradient_hint(grad: Tensor | None) -> str:
 def _gradients(came: Tensor, tensors, grad_out: Tensor, answer: Callable, call: str):
     try:
         return torch.autograd.grad(came, tensors, grad_out, allow_unused=True)
-    except RuntimeError as error:
-        reason = str(error).partition(":")[0]
+    except RAISED as error:
+        reason = in_short(error).partition(":")[0]
         text = f"✗ {call} has right values, but no gradient can be computed:\n  {reason}"
         raise WrongError(text + hint_for(error, answer)) from error
 
@@ -102,8 +116,22 @@ def require_tensor(came, expected: np.ndarray, call: str) -> None:
         raise WrongError(f"✗ {call} should be boolean (torch.bool), got {came.dtype}")
 
 
+def numbers_of(tensor: Tensor, call: str) -> np.ndarray:
+    """The numbers of a tensor in float64.
+
+    Raises:
+        WrongError: if it has none that can be read, as sparse and meta tensors.
+    """
+    try:
+        return tensor.detach().double().numpy()
+    except RAISED:
+        kind = f"{tensor.layout} on {tensor.device.type!r}"
+        text = f"✗ {call} should return a plain tensor on the CPU, got {kind}"
+        raise WrongError(text) from None
+
+
 def _require_values(came: Tensor, expected: np.ndarray, call: str) -> None:
-    came = came.detach().double().numpy()
+    came = numbers_of(came, call)
     if close(came, expected.astype(np.float64)):
         return
     at = np.unravel_index(np.argmax(np.nan_to_num(abs(came - expected), nan=np.inf)), came.shape)
@@ -140,7 +168,7 @@ def _result(answer: Callable, case: Case) -> np.ndarray:
     try:
         tensors = next(layouts(case.arrays))
         return answer(*arguments(tensors, case)).detach().double().numpy()
-    except Exception:
+    except RAISED:
         return np.empty(0)  # equals no mistake
 
 

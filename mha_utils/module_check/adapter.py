@@ -43,7 +43,7 @@ def run(adapter: Adapter, module: nn.Module, *arguments):
     """Call through the adapter: (out, weights or None)."""
     result = adapter.call(module, *arguments)
     if isinstance(result, tuple | list):
-        out, weights = (*result, None)[:2]
+        out, weights = (*result, None, None)[:2]
         return out, weights if isinstance(weights, Tensor) else None
     return result, None
 

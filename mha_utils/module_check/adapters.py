@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from torch import nn
 
+from mha_utils.answers import shown
 from mha_utils.masks import to_torch_mha
 from mha_utils.module_check.adapter import ALL, Adapter, joined
 from mha_utils.module_check.around import function_adapter
@@ -48,7 +49,8 @@ def adapter_for(
     if true_means not in ("may attend", "not allowed"):
         raise ValueError(f"true_means must be 'may attend' or 'not allowed', got {true_means!r}")
     if not callable(answer) or (inspect.isclass(answer) and not issubclass(answer, nn.Module)):
-        raise ValueError(f"a class or object of nn.Module or a function is needed, got {answer!r}")
+        what = "a class or object of nn.Module or a function is needed"
+        raise ValueError(f"{what}, got {shown(answer)}")
     if is_attention_function(answer):
         return function_adapter(answer, true_means, empty_rows is not False)
     build, sizes = build_by_names(answer), None
@@ -56,7 +58,7 @@ def adapter_for(
         build, sizes = copies_of(answer), sizes_of(answer)
     example = build(*(sizes or (4, 2)), 0.0, True)
     if not isinstance(example, nn.Module):
-        raise ValueError(f"{answer!r} should make an nn.Module, got {type(example).__name__}")
+        raise ValueError(f"{shown(answer)} should make an nn.Module, got {type(example).__name__}")
     names = option_names(example.forward)
     is_torch = "attn_mask" in names and "key_padding_mask" in names
     call, takes = (torch_call, ALL) if is_torch else series_call(names, true_means)

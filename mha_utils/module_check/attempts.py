@@ -45,6 +45,8 @@ class Attempt:
     dropout: float = 0.0
     biases: set[str] = field(default_factory=set)
     changed: list[str] = field(default_factory=list)  # inputs that were written to
+    came: str = ""  # the type of the output
+    dtypes: dict[str, torch.dtype] = field(default_factory=dict)  # of output and weights
     played: dict[bool, Results] = field(default_factory=dict)
 
     def results(self, need_weights: bool = True) -> Results:
@@ -68,6 +70,8 @@ class Attempt:
         with torch.set_grad_enabled(scenario.with_gradient):
             caller = Caller(self.adapter, module)
             out, weights = torch.func.functional_call(caller, named, arguments)
+        self.came, given = type(out).__name__, {"out": out, "weights": weights}
+        self.dtypes |= {n: t.dtype for n, t in given.items() if isinstance(t, Tensor)}
         self.changed = [n for n, t in inputs.items() if not self._is_as_drawn(n, t)]
         inputs |= {n: leaves[n] for n in leaves if n in ours.names}
         has_gradient = scenario.with_gradient and need_weights and not self.changed

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from mha_utils import museum
+from mha_utils.answers import RAISED
 from mha_utils.checking import close
 from mha_utils.module_check import dropout_probe
 from mha_utils.module_check.adapter import Adapter, joined
@@ -107,7 +108,7 @@ def or_none(play: Callable):
     """play(), or None if it raises."""
     try:
         return play()
-    except Exception:
+    except RAISED:
         return None
 
 

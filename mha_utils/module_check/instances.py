@@ -5,14 +5,15 @@ from collections.abc import Callable
 
 from torch import nn
 
-from mha_utils.module_check.naming import takes_argument
+from mha_utils.answers import name_of
+from mha_utils.module_check.naming import building, takes_argument
 
 
 def copies_of(module: nn.Module) -> Callable:
     """Copies of one module, with another dropout."""
 
     def build(embed_dim, num_heads, dropout, bias):
-        copied = copy.deepcopy(module)
+        copied = building(f"a copy of {name_of(module)}", lambda: copy.deepcopy(module))
         for part in copied.modules():
             if isinstance(part, nn.Dropout):
                 part.p = dropout

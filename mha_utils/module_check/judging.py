@@ -1,15 +1,13 @@
 """Hold a whole multi-head attention to the NumPy reference, and name the mistake if it is known."""
 
 import functools
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from torch import nn
+import torch
 
-from mha_utils.answers import Report
+from mha_utils.answers import RAISED, Report, name_of, raised
 from mha_utils.checking import close
 from mha_utils.module_check import dropout_probe
 from mha_utils.module_check.adapter import Adapter
@@ -20,7 +18,7 @@ from mha_utils.module_check.diagnosis import (
     dropout_diagnosis,
     dropout_findings,
 )
-from mha_utils.module_check.naming import UnknownNameError
+from mha_utils.module_check.naming import UnclearError
 from mha_utils.module_check.scenarios import SCENARIOS, Scenario, draw, for_sizes
 
 NOT_TRIED = {
@@ -30,6 +28,7 @@ NOT_TRIED = {
     "empty rows": "rows with nothing to attend to",
     "dropout": "dropout",
 }
+KINDS = {"out": "the output", "weights": "the weights"}
 
 
 class WrongError(Exception):
@@ -75,14 +74,16 @@ def require_right(name: str, attempt: Attempt) -> None:
     where = describe(name, attempt.case.scenario)
     for need_weights in (True, False):
         found = told(name, where, lambda need=need_weights: attempt.results(need))
-        if found["out"].size == 0:
-            raise WrongError(f"○ {name}: not solved yet (no tensor came; is there a `return`?)")
+        require_tensors(name, attempt, where)
         if attempt.changed:
             raise WrongError(f"✗ {where} changes its input {attempt.changed[0]} in place")
         require_shapes(found, attempt.expected, where)
         for kind in ("out", "weights"):
             if kind in found and not close(found[kind], attempt.expected[kind]):
                 raise WrongError(numbers(kind, found[kind], attempt.expected[kind], where), True)
+    for kind, dtype in attempt.dtypes.items():
+        if dtype != torch.float32:
+            raise WrongError(f"✗ {where}: {KINDS[kind]} should be torch.float32, got {dtype}")
     if attempt.case.scenario.with_gradient:
         require_gradients(attempt.results(), attempt.expected, where)
 
@@ -91,18 +92,23 @@ def told(name: str, where: str, play: Callable):
     """play(); what the answer raises is shown as the answer's own."""
     try:
         return play()
-    except UnknownNameError:
+    except UnclearError:
         raise
     except NotImplementedError:
         raise WrongError(f"○ {name}: not solved yet (it raised NotImplementedError)") from None
-    except Exception as error:
-        text = f"✗ {where} raised {type(error).__name__}{line_of(error)}: {error}"
-        raise WrongError(text) from error
+    except RAISED as error:
+        raise WrongError(f"✗ {where} {raised(error)}") from error
+
+
+def require_tensors(name: str, attempt: Attempt, where: str) -> None:
+    if attempt.came in ("NoneType", "ellipsis"):
+        raise WrongError(f"○ {name}: not solved yet (no tensor came; is there a `return`?)")
+    if "out" not in attempt.dtypes:
+        raise WrongError(f"✗ {where}: the output should be a tensor, got {attempt.came}")
 
 
 def require_shapes(found: Results, expected: Results, where: str) -> None:
-    names = {"out": "the output", "weights": "the weights"}
-    for kind, meaning in names.items():
+    for kind, meaning in KINDS.items():
         if kind in found and found[kind].shape != expected[kind].shape:
             wanted, came = expected[kind].shape, found[kind].shape
             raise WrongError(f"✗ {where}: {meaning} should have shape {wanted}, got {came}")
@@ -154,17 +160,3 @@ def describe(name: str, scenario: Scenario) -> str:
     mode = "training" if scenario.training else "evaluation"
     sizes = f"embed_dim={width}, num_heads={scenario.num_heads}"
     return f"{name}({sizes}) in {mode}, x {x}{context}{mask}{causal}"
-
-
-def name_of(answer) -> str:
-    return getattr(answer, "__name__", type(answer).__name__)
-
-
-OURS = (str(Path(__file__).parents[1]), str(Path(nn.__file__).parents[1]))
-
-
-def line_of(error: Exception) -> str:
-    """The last line of the answer's own code that the error went through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [f.line for f in frames if f.line and not f.filename.startswith(OURS)]
-    return f" in your line `{lines[-1]}`" if lines else ""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from mha_utils.answers import RAISED, name_of, raised
+
 ARGUMENTS = {
     "embed_dim": "embed_dim d_model dim n_embd hidden_size hidden_dim hid_dim emb_size embed_size"
     " embedding_dim model_dim d_in d_out width features",
@@ -37,8 +39,8 @@ MEANING = {word: meaning for meaning, words in ARGUMENTS.items() for word in wor
 LAYER = {word: layer for layer, words in LAYERS.items() for word in words.split()}
 
 
-class UnknownNameError(ValueError):
-    """A name that says nothing to the check: the caller has to say what it means."""
+class UnclearError(ValueError):
+    """Nothing can be tried: the caller has to say what a name means, or to mend a constructor."""
 
 
 def option_names(function: Callable) -> list[str]:
@@ -69,14 +71,23 @@ def build_by_names(answer: Callable) -> Callable:
             if name in MEANING:
                 given[name] = values[MEANING[name]]
             elif parameter.default is parameter.empty:
-                raise UnknownNameError(
-                    f"what is the argument {name!r} of {answer.__name__}? Names like embed_dim, "
+                raise UnclearError(
+                    f"what is the argument {name!r} of {name_of(answer)}? Names like embed_dim, "
                     "d_model, num_heads, n_head, dropout are known; for others make an Adapter "
                     "with `build`"
                 )
-        return answer(**given)
+        options = ", ".join(f"{name}={value}" for name, value in given.items())
+        return building(f"{name_of(answer)}({options})", lambda: answer(**given))
 
     return build
+
+
+def building(what: str, make: Callable):
+    """make(); what it raises becomes an UnclearError that says so in one line."""
+    try:
+        return make()
+    except RAISED as error:
+        raise UnclearError(f"{what} {raised(error)}") from error
 
 
 def takes_argument(answer: Callable, meaning: str) -> bool:
@@ -88,7 +99,7 @@ def load_by_names(module: nn.Module, ours) -> dict[str, Tensor]:
     """Our parameters under the names, and in the layout, of another module.
 
     Raises:
-        UnknownNameError: if a parameter is none of the four layers by its name.
+        UnclearError: if a parameter is none of the four layers by its name.
     """
     return {name: _counterpart(module, name, p, ours) for name, p in module.named_parameters()}
 
@@ -96,7 +107,7 @@ def load_by_names(module: nn.Module, ours) -> dict[str, Tensor]:
 def _counterpart(module: nn.Module, name: str, parameter: Tensor, ours) -> Tensor:
     parts, kind = _parts(name)
     if not parts:
-        raise UnknownNameError(
+        raise UnclearError(
             f"which layer is the parameter {name!r} {tuple(parameter.shape)}? Names like q_proj, "
             "k_proj, v_proj, qkv_proj, out_proj are known; for others make an Adapter with `load`"
         )
@@ -106,7 +117,7 @@ def _counterpart(module: nn.Module, name: str, parameter: Tensor, ours) -> Tenso
         made = made.T  # as in GPT-2, which stores x @ weight
     if made.shape != parameter.shape:
         wanted = tuple(made.shape)
-        raise UnknownNameError(f"{name} should be {wanted} here, got {tuple(parameter.shape)}")
+        raise UnclearError(f"{name} should be {wanted} here, got {tuple(parameter.shape)}")
     return made
 
 

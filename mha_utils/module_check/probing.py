@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mha_utils.answers import Report, WrongError, name_of, run_answer
+from mha_utils.answers import Report, WrongError, name_of, run_answer, shown
 from mha_utils.modules import MultiHeadAttention
 from mha_utils.museum import mutant, with_numbers
 
@@ -67,7 +67,7 @@ def _verdict(probe: Callable, label: str, kind: type) -> bool:
     if math.prod(shape) != 1:
         raise WrongError(f"✗ {name} should return one True or False, got a tensor of shape {shape}")
     if verdict not in (True, False):
-        raise WrongError(f"✗ {name} should return True or False, got {verdict!r}")
+        raise WrongError(f"✗ {name} should return True or False, got {shown(verdict)}")
     return bool(verdict)
 
 
