@@ -64,15 +64,17 @@ def planted(folder: Path, fault: Fault | str):
         path.write_text(source)
 
 
-def in_a_fork(folder: Path, play: Callable[[], str | None], seconds: int = 120) -> str | None:
+def in_a_fork(
+    folder: Path, play: Callable[[], str | None], seconds: int = 120, fresh: bool = True
+) -> str | None:
     """What play() returns in a child process that imports the package from `folder`.
 
-    Nothing may be imported from `mha_utils` before play() runs.
+    If `fresh`, nothing may be imported from `mha_utils` before play() runs.
     """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _be_the_child(folder, play, writing, seconds)
+        _be_the_child(folder, play, writing, seconds, fresh)
     os.close(writing)
     with open(reading, encoding="utf-8") as pipe:
         text = pipe.read()
@@ -82,18 +84,15 @@ def in_a_fork(folder: Path, play: Callable[[], str | None], seconds: int = 120) 
     return text or None
 
 
-def _be_the_child(folder: Path, play: Callable, writing: int, seconds: int) -> None:
+def _be_the_child(folder: Path, play: Callable, writing: int, seconds: int, fresh: bool) -> None:
     import signal
 
     signal.alarm(seconds)
     status = 1
     try:
         os.chdir(folder)
-        sys.path[:0] = [str(folder)]
-        for name in [n for n in sys.modules if n.split(".")[0] in ("mha_utils", "tools")]:
-            del sys.modules[name]
-        sys.meta_path[:] = [f for f in sys.meta_path if "jaxtyping" not in type(f).__module__]
-        sys.dont_write_bytecode = True
+        if fresh:
+            _forget_the_package(folder)
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody answers questions
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -105,3 +104,11 @@ def _be_the_child(folder: Path, play: Callable, writing: int, seconds: int) -> N
         status = 0
     finally:
         os._exit(status)
+
+
+def _forget_the_package(folder: Path) -> None:
+    sys.path[:0] = [str(folder)]
+    for name in [n for n in sys.modules if n.split(".")[0] in ("mha_utils", "tools")]:
+        del sys.modules[name]
+    sys.meta_path[:] = [f for f in sys.meta_path if "jaxtyping" not in type(f).__module__]
+    sys.dont_write_bytecode = True
