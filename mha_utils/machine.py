@@ -2,21 +2,22 @@
 
 import importlib.metadata
 import platform
+import re
 
 import torch
 
-TESTED = {
-    "torch": "2.13.0",
-    "numpy": "2.4.6",
-    "matplotlib": "3.11.2",
-    "jupyterlab": "4.6.6",
-    "ipywidgets": "8.1.9",
-    "anywidget": "0.11.0",
+NEEDED = {  # the oldest that work, as in pyproject.toml
+    "torch": "2.9",
+    "numpy": "2.0",
+    "matplotlib": "3.10",
+    "jupyterlab": "4.4",
+    "ipywidgets": "8.1.5",
+    "anywidget": "0.9.21",
 }
 
 
 class MachineReport:
-    """What is installed, compared with the versions that the stored outputs come from.
+    """Whether what is installed is new enough.
 
     Prints the same text on every machine that is ready; only the last two lines,
     `threads:` and `GPU:`, may differ.
@@ -24,13 +25,16 @@ class MachineReport:
 
     def __repr__(self) -> str:
         lines = [_line("python", "3.11 to 3.13", _python_problem())]
-        lines += [_line(name, version, _problem(name, version)) for name, version in TESTED.items()]
+        lines += [
+            _line(name, f"{version} or newer", _problem(name, version))
+            for name, version in NEEDED.items()
+        ]
         lines.append(f"threads: torch uses {torch.get_num_threads()}")
         return "\n".join([*lines, f"GPU: {_gpu()}"])
 
 
 def _line(name: str, expected: str, problem: str) -> str:
-    return f"{name:11} {expected:13} {problem or '✓'}"
+    return f"{name:11} {expected:16} {problem or '✓'}"
 
 
 def _python_problem() -> str:
@@ -38,12 +42,16 @@ def _python_problem() -> str:
     return "" if (3, 11) <= tuple(map(int, version.split(".")[:2])) <= (3, 13) else f"✗ {version}"
 
 
-def _problem(name: str, expected: str) -> str:
+def _problem(name: str, oldest: str) -> str:
     try:
-        version = importlib.metadata.version(name).split("+")[0]
+        version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "✗ not installed"
-    return "" if version == expected else f"✗ {version}: last printed digits may differ"
+    return "" if _numbers(version) >= _numbers(oldest) else f"✗ {version} is too old"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version.split("+")[0])]
 
 
 def _gpu() -> str:

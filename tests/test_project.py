@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from mha_utils.machine import TESTED
+from mha_utils.machine import NEEDED, MachineReport
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -38,8 +38,13 @@ def test_lock_pins_what_stored_outputs_depend_on():
     assert not [name for name in LOCK if re.match("nvidia|triton|cuda", name)]
 
 
-def test_machine_report_names_the_locked_versions():
-    assert {name: LOCK[name] for name in TESTED} == TESTED
+def test_machine_report_names_the_oldest_versions_that_work(monkeypatch):
+    oldest = {r.name: s.version for r in WANTED for s in r.specifier if s.operator == ">="}
+    assert {name: oldest[name] for name in NEEDED} == NEEDED
+    monkeypatch.setattr("importlib.metadata.version", {**LOCK, "numpy": "1.26.4"}.__getitem__)
+    lines = repr(MachineReport()).splitlines()
+    assert [line.split()[0] for line in lines if "✗" in line] == ["numpy"]
+    assert "numpy       2.0 or newer     ✗ 1.26.4 is too old" in lines
 
 
 def test_environment_yml_is_thin():
