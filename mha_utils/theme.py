@@ -40,7 +40,11 @@ RC = {
 
 
 def setup_chapter() -> None:
-    """What every chapter's first cell does: four decimals, no 1e-05, the series' look."""
+    """What every chapter's first cell does: four decimals, no 1e-05, the series' look, one thread.
+
+    With tensors as small as here several threads would mostly wait for each other.
+    """
+    torch.set_num_threads(1)
     torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
     plt.rcParams.update(RC)
 
