@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from mha_utils.grammar import Grammar
+from mha_utils.records import read_record, require_writable, write_text
 from mha_utils.scores import mass_on, without_head
 from mha_utils.small_model import Shape
 from mha_utils.synthetic import Lookups, RepeatedBlock, ThreeRelations
@@ -132,11 +133,11 @@ def recorded(task: str | None = None, path: Path = RECORD) -> list[dict]:
     """The stored rows, all or those of one task.
 
     Raises:
-        ValueError: if the file is missing, or nothing of that name was recorded.
+        ValueError: if the file is missing or broken, or nothing of that name was recorded.
     """
     if not path.exists():
         raise ValueError(f"no recorded results at {path.name}; make them with `make experiments`")
-    rows = json.loads(path.read_text("utf-8"))["rows"]
+    rows = read_record(path, ["rows"])["rows"]
     if task is not None and task not in EXPERIMENTS:
         raise ValueError(f"task must be one of {list(EXPERIMENTS)}, got {task!r}")
     return [row for row in rows if task in (None, row["task"])]
@@ -171,6 +172,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RECORD)
     arguments = parser.parse_args()
     names = arguments.tasks or list(EXPERIMENTS)
+    require_writable(arguments.output)
     kept = recorded(path=arguments.output) if arguments.output.exists() else []
     rows = [row for row in kept if row["task"] not in names]
     for name in names:
@@ -183,9 +185,8 @@ def main() -> None:
 
 def save(rows: list[dict], path: Path) -> None:
     """One row a line, so that a change can be read in a diff."""
-    path.parent.mkdir(exist_ok=True)
     lines = ",\n".join(json.dumps(row) for row in rows)
-    path.write_text(f'{{"torch": "{torch.__version__}", "rows": [\n{lines}\n]}}\n', "utf-8")
+    write_text(path, f'{{"torch": "{torch.__version__}", "rows": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":

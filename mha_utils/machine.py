@@ -3,6 +3,8 @@
 import importlib.metadata
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -14,6 +16,17 @@ NEEDED = {  # the oldest that work, as in pyproject.toml
     "ipywidgets": "8.1.5",
     "anywidget": "0.9.21",
 }
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """So many threads inside; as many as before afterwards, also after an error."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class MachineReport:

@@ -2,14 +2,14 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.func import functional_call, stack_module_state, vmap
 
+from mha_utils.machine import threads
 from mha_utils.progress import progress
 from mha_utils.small_model import Shape, SmallModel
 
@@ -35,18 +35,7 @@ class Recipe:
         return min((step + 1) / self.warm_up, 1.0) * cosine
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """With matrices this small, several threads would mostly wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@one_thread()
+@threads(1)  # with matrices this small, several would mostly wait for each other
 def train(
     task,
     shape: Shape,

@@ -24,10 +24,10 @@ from mha_utils.bench import (
 )
 from mha_utils.bench import __main__ as command
 from mha_utils.bench.cases import LARGEST, SHAPES, SMALL, call_of
-from mha_utils.bench.contestants import CONTESTANTS, Layer, LeftOut
+from mha_utils.bench.contestants import CONTESTANTS, LeftOut
 from mha_utils.bench.limits import PARTS, copy_rate, matmul_rate, parts_call
 from mha_utils.bench.peers import require_package
-from mha_utils.bench.run import build_layers, relative_error, require_agreement, useful_flops
+from mha_utils.bench.run import build_layers, relative_error, useful_flops
 from mha_utils.costs import projection_flops
 
 TINY = Case((2, 7, 12, 3))
@@ -107,16 +107,6 @@ def test_comparing_leaves_the_mode_as_the_case_wants_it(is_training):
     layer = CONTESTANTS["nn.MultiheadAttention"](case, case.draw_module())
     relative_error(layer, case, case.draw_module())
     assert {part.training for part in layer.modules()} == {is_training}
-
-
-def test_another_layer_is_not_compared():
-    module = TINY.draw_module()
-    wrong = Layer(module, lambda m, x: m(x))  # not causal
-    error = relative_error(wrong, TINY, module)
-    with pytest.raises(ValueError, match=r"not the same layer as the others: \{'wrong'"):
-        require_agreement(TINY, {"right": 1e-7, "wrong": error})
-    with pytest.raises(ValueError, match="not the same layer"):
-        require_agreement(TINY, {"wrong": float("nan")})
 
 
 def test_a_case_measured():

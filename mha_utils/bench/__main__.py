@@ -9,8 +9,10 @@ import torch
 
 from mha_utils.bench.cases import cases_for
 from mha_utils.bench.limits import PARTS
-from mha_utils.bench.record import default_path, save_record
-from mha_utils.bench.run import NAMES, measure
+from mha_utils.bench.record import default_path, describe_machine, save_record
+from mha_utils.bench.run import NAMES, WRONG, measure
+from mha_utils.machine import threads
+from mha_utils.records import require_writable
 
 
 def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -59,21 +61,37 @@ def print_case(case: dict) -> None:
         print(f"{name:32}     - {reason}")
 
 
-def main() -> None:
-    given = read_arguments()
-    threads = {"OMP_NUM_THREADS": str(given.threads)}
-    if os.environ.get("OMP_NUM_THREADS") != threads["OMP_NUM_THREADS"]:  # NumPy reads it at start
+def with_threads_of_numpy(number: int) -> None:
+    """Start again if NumPy, which reads the number at its start, was given another one."""
+    wanted = {"OMP_NUM_THREADS": str(number)}
+    if os.environ.get("OMP_NUM_THREADS") != wanted["OMP_NUM_THREADS"]:
         command = [sys.executable, "-m", "mha_utils.bench", *sys.argv[1:]]
-        os.execve(sys.executable, command, os.environ | threads)
-    torch.set_num_threads(given.threads)
+        os.execve(sys.executable, command, os.environ | wanted)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, write; the exit status is 1 if a contestant computes something else."""
+    given = read_arguments(arguments)
+    with_threads_of_numpy(given.threads)
+    path = given.out or default_path(describe_machine(given.device))
+    try:
+        require_writable(path)  # before hours of measuring
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     cases = cases_for(given.device, given.quick)
-    record = measure(with_progress(cases), given.only, given.seconds)
+    with threads(given.threads):
+        record = measure(with_progress(cases), given.only, given.seconds)
+    save_record(record, path)
     for case in record["cases"]:
         print_case(case)
-    path = given.out or default_path(record["machine"])
-    save_record(record, path)
     print(f"\nThe limit is {PARTS!r}: the products and the kernel alone. Written: {path}")
+    left_out = [set(case["left_out"].items()) for case in record["cases"]]
+    wrong = sorted({name for name, why in set().union(*left_out) if why.startswith(WRONG)})
+    if wrong:
+        print(f"NOT COMPARED, wrong numbers: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

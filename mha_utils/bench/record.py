@@ -10,6 +10,10 @@ from pathlib import Path
 
 import torch
 
+from mha_utils.records import read_record, write_text
+
+MACHINE = ("device", "hardware", "threads", "versions", "date")
+LIMITS = ("matmul_flops_per_second", "copied_bytes_per_second")
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 PACKAGES = ("torch", "numpy", "x-transformers", "transformers", "onnxruntime", "openvino")
 
@@ -29,23 +33,36 @@ def describe_machine(device: str) -> dict:
 
 
 def save_record(record: dict, path: Path) -> None:
-    """Write a record; floats get five significant digits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(_rounded(record), indent=1) + "\n")
+    """Write a record as a whole or not at all; floats get five significant digits.
+
+    Raises:
+        ValueError: if nothing can be written there.
+    """
+    write_text(path, json.dumps(_rounded(record), indent=1) + "\n")
 
 
 def load_records(folder: Path | str = FOLDER) -> list[dict]:
     """All records of a folder, CPUs first; those of the repository when left out.
 
     Raises:
-        ValueError: if the folder holds none.
+        ValueError: if the folder holds none, or a file that is cut off or incomplete.
     """
     paths = sorted(Path(folder).glob("*.json"))
-    records = [json.loads(path.read_text()) for path in paths]
-    records = [record for record in records if {"cases", "machine"} <= set(record)]
+    found = [(path, read_record(path, ())) for path in paths]
+    records = [_whole(path, record) for path, record in found if {"cases", "machine"} & set(record)]
     if not records:
         raise ValueError(f"no records of `python -m mha_utils.bench` in {folder}")
     return sorted(records, key=lambda record: record["machine"]["device"])
+
+
+def _whole(path: Path, record: dict) -> dict:
+    """The record, if it has all that pictures and tests read of it."""
+    read_record(path, ("machine", "limits", "cases"))
+    wanted = {"machine": MACHINE, "limits": LIMITS}
+    missing = [f"{a}.{b}" for a, names in wanted.items() for b in names if b not in record[a]]
+    if missing or not record["cases"]:
+        raise ValueError(f"{path} is no whole record: it has no {missing or ['cases']}")
+    return record
 
 
 def find_case(record: dict, **wanted) -> dict:
@@ -55,7 +72,7 @@ def find_case(record: dict, **wanted) -> dict:
         ValueError: if none or several cases have them.
     """
     wanted = {key: list(v) if isinstance(v, tuple) else v for key, v in wanted.items()}
-    found = [c for c in record["cases"] if all(c[key] == v for key, v in wanted.items())]
+    found = [c for c in record["cases"] if all(c.get(key) == v for key, v in wanted.items())]
     if len(found) != 1:
         raise ValueError(f"expected one case with {wanted}, found {len(found)}")
     return found[0]

@@ -24,15 +24,17 @@ class Ratio:
 def time_call(function: Callable, device: str = "cpu", repeats: int = 1) -> float:
     """Seconds for one call of `function`, averaged over `repeats`.
 
-    On a CPU the time the process was at work, so that other programs do not count; on a GPU
-    the time between two events in its own queue.
+    On a CPU with one thread the time the process was at work, so that other programs do not
+    count; with more threads, whose work that would add up, by the clock on the wall; on a GPU the
+    time between two events in its own queue.
     """
     if device == "cuda":
         return time_on_gpu(function, repeats)
-    start = time.process_time()
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    start = clock()
     for _ in range(repeats):
         function()
-    return (time.process_time() - start) / repeats
+    return (clock() - start) / repeats
 
 
 def time_on_gpu(function: Callable, repeats: int = 1) -> float:

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mha_utils.records import read_arrays, read_record, require_writable, write_text
 from mha_utils.scores import at_offset, chosen_on_half, mass_on
 from mha_utils.trained import survey
 from mha_utils.trained.decoder import Decoder, load_decoder
@@ -60,11 +61,13 @@ def recorded(model: str) -> dict:
     """The stored numbers of one model, "encoder" or "decoder".
 
     Raises:
-        ValueError: if the record is missing.
+        ValueError: if there is no such model, or the record is missing or broken.
     """
+    if model not in ("encoder", "decoder"):
+        raise ValueError(f"model must be 'encoder' or 'decoder', got {model!r}")
     if not NUMBERS.exists():
         raise ValueError(f"no recorded results at {NUMBERS.name}")
-    return json.loads(NUMBERS.read_text("utf-8"))[model]
+    return read_record(NUMBERS, ["encoder", "decoder"])[model]
 
 
 def measure_encoder(encoder: Encoder, tokenizer: WordPiece, shuffles=SHUFFLES) -> dict:
@@ -117,7 +120,7 @@ def measure_twins(difference: Tensor) -> dict:
 @torch.no_grad()
 def off_encoder(encoder: Encoder) -> float:
     """The largest difference to the hidden states that transformers computes, layers 1, 3, 6."""
-    theirs = np.load(OTHERS)
+    theirs = read_arrays(OTHERS, ["ids", "states"])
     states, _ = encoder(torch.tensor(theirs["ids"]))
     ours = torch.stack([states[layer][0] for layer in (1, 3, 6)])
     return (ours - torch.tensor(theirs["states"])).abs().max().item()
@@ -125,7 +128,7 @@ def off_encoder(encoder: Encoder) -> float:
 
 def off_decoder(decoder: Decoder) -> float:
     """The largest difference to the scores that transformers gives to 4096 next tokens."""
-    theirs = np.load(OTHERS)
+    theirs = read_arrays(OTHERS, ["tokens", "logits"])
     logits, _ = decoder(torch.tensor(theirs["tokens"]))
     return (logits[0, -1, :4096] - torch.tensor(theirs["logits"])).abs().max().item()
 
@@ -166,7 +169,7 @@ def sentence_heads(sentence: str = FAMOUS[0]) -> tuple[list[str], Tensor, Tensor
             f"without the trained models only {FAMOUS[0]!r} is recorded; install them with "
             "`make lab TRAINED=1` to try your own sentence"
         )
-    stored = np.load(MAPS)
+    stored = read_arrays(MAPS, ["pieces", "q", "k"])
     q, k = (torch.tensor(stored[name].astype(np.float32)) for name in ("q", "k"))
     return stored["pieces"].tolist(), q, k
 
@@ -230,14 +233,13 @@ def _rounded(values: Tensor) -> list[float]:
 
 def record() -> None:
     """Measure both models and write the numbers and the maps."""
+    require_writable(NUMBERS)
     encoder, tokenizer = load_encoder(), load_wordpiece()
     numbers = {
         "encoder": measure_encoder(encoder, tokenizer),
         "decoder": measure_decoder(load_decoder()),
     }
-    FOLDER.mkdir(exist_ok=True)
-    lines = json.dumps(numbers, indent=1)
-    NUMBERS.write_text(lines + "\n", "utf-8")
+    write_text(NUMBERS, json.dumps(numbers, indent=1) + "\n")
     pieces, q, k = famous_queries_and_keys(encoder, tokenizer)
     halves = {"q": q.numpy().astype(np.float16), "k": k.numpy().astype(np.float16)}
     np.savez_compressed(MAPS, pieces=np.array(pieces), **halves)

@@ -10,4 +10,7 @@ if __name__ == "__main__":
     parser.add_argument("view", choices=EXAMPLES)
     parser.add_argument("path", help="the .html file to write")
     arguments = parser.parse_args()
-    print(save_page(EXAMPLES[arguments.view](), arguments.path))
+    try:
+        print(save_page(EXAMPLES[arguments.view](), arguments.path))
+    except ValueError as error:
+        parser.error(str(error))

@@ -8,6 +8,7 @@ import html
 import json
 from pathlib import Path
 
+from mha_utils.records import write_text
 from mha_utils.widgets.base import FOLDER, LiveView
 
 PAGE = """<!DOCTYPE html>
@@ -33,7 +34,7 @@ def save_page(view: LiveView, path: str | Path) -> Path:
         path: the file to write, ending in .html.
 
     Raises:
-        ValueError: if the path does not end in .html.
+        ValueError: if the path does not end in .html, or nothing can be written there.
     """
     path = Path(path)
     if path.suffix != ".html":
@@ -43,7 +44,7 @@ def save_page(view: LiveView, path: str | Path) -> Path:
         view=embed("view", view.get_state(), view.png(), view.finding()),
         host=host_script(),
     )
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
     return path
 
 
