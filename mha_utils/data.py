@@ -1,6 +1,6 @@
 """Sentences, words and hand-made numbers that the chapters compute with. Nothing is downloaded."""
 
-import re
+import unicodedata
 
 import torch
 from jaxtyping import Float, Int
@@ -109,7 +109,7 @@ class Vocabulary:
         words = split_words(text)
         unknown = sorted(set(words) - set(self.words))
         if unknown:
-            raise ValueError(f"unknown words {unknown}; the vocabulary is {list(self.words)}")
+            raise ValueError(f"unknown words {_few(unknown)}; the vocabulary is {_few(self.words)}")
         if not words:
             raise ValueError(f"text must contain at least one word, got {text!r}")
         return torch.tensor([self._ids[word] for word in words])
@@ -120,19 +120,26 @@ class Vocabulary:
         Raises:
             ValueError: if a number is not between 0 and len - 1.
         """
-        wrong = [i for i in ids.tolist() if not 0 <= i < len(self)]
+        found = ids.tolist()
+        wrong = [i for i in found if type(i) is not int or not 0 <= i < len(self)]
         if wrong:
-            raise ValueError(f"ids must be between 0 and {len(self) - 1}, got {wrong}")
-        return [self.words[i] for i in ids.tolist()]
+            raise ValueError(f"ids must be between 0 and {len(self) - 1}, got {_few(wrong)}")
+        return [self.words[i] for i in found]
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation."""
-    return re.findall(r"[a-z']+", text.lower())
+    """The words of a text in lower case, without punctuation, in any script.
+
+    A word is a run of letters, marks and digits; an apostrophe may stand inside. Scripts without
+    spaces between words come as one word for each run.
+    """
+    text = unicodedata.normalize("NFC", text.lower())
+    kept = (c if unicodedata.category(c)[0] in "LMN" or c in "'’" else " " for c in text)
+    return [word for run in "".join(kept).split() if (word := run.strip("'’"))]
 
 
 def toy_vocabulary() -> Vocabulary:
-    """The 29 words that have hand-made vectors."""
+    """The 28 words that have hand-made vectors."""
     return Vocabulary(" ".join(WORD_FEATURES.values()))
 
 
@@ -147,7 +154,8 @@ def toy_word_vectors(vocabulary: Vocabulary) -> Float[Tensor, "V D"]:
     with_features = [set(words.split()) for words in WORD_FEATURES.values()]
     unknown = [w for w in vocabulary.words if not any(w in words for words in with_features)]
     if unknown:
-        raise ValueError(f"no hand-made vector for {unknown}")
+        known = toy_vocabulary().words
+        raise ValueError(f"no hand-made vector for {_few(unknown)}; there are vectors for {known}")
     return torch.tensor(
         [[float(word in words) for words in with_features] for word in vocabulary.words]
     )
@@ -183,8 +191,9 @@ def walk_projections() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """x (2, 4, 9) of the walk-through and its q, k and v before the heads are split, (2, 4, 9)."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(42)
-        x = torch.randn(2, 4, 9)
-        return x, *(torch.nn.Linear(9, 9)(x) for _ in range(3))
+        x = torch.randn(2, 4, 9, dtype=torch.float32)  # in float64 other numbers would be drawn
+        made = x, *(torch.nn.Linear(9, 9, dtype=torch.float32)(x) for _ in range(3))
+        return tuple(tensor.to(torch.get_default_dtype()) for tensor in made)
 
 
 def published(numbers: str) -> Float[Tensor, " N"]:
@@ -193,4 +202,11 @@ def published(numbers: str) -> Float[Tensor, " N"]:
 
 
 def _rows(by_feature: dict[str, list[int]], width: int) -> Tensor:
-    return torch.tensor([by_feature.get(f, [0] * width) for f in FEATURES], dtype=torch.float32)
+    rows = [by_feature.get(feature, [0] * width) for feature in FEATURES]
+    return torch.tensor(rows, dtype=torch.get_default_dtype())
+
+
+def _few(items) -> list:
+    """All of a list, or of a long one the first thirty and how many there are."""
+    items = list(items)
+    return items if len(items) <= 30 else [*items[:30], f"... {len(items)} in all"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import toy_explorer
+from test_data import WORDS
 from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
@@ -26,6 +27,15 @@ def resplit_view(
     heads = (split_heads(x, num_heads)[0] for x in (q, k))
     words = [f"w{i}" for i in range(length)]
     return q, k, widgets.HeadExplorer(words, *heads, resplit=True, **options)
+
+
+@pytest.mark.parametrize("text", WORDS, ids=ascii)
+def test_the_page_finds_the_words_that_python_finds(page, text):
+    words = [*WORDS[text].split(), "more"]
+    x = torch.zeros(len(words), 2)
+    view = widgets.HeadExplorer(words, x, x, "more")
+    host(page, view, "\nexport { wordsOf };")
+    assert page.evaluate("text => window.module.wordsOf(text)", text) == WORDS[text].split()
 
 
 @pytest.mark.parametrize(("embed_dim", "given"), [(12, 3), (16, 1), (30, 30), (7, 7)])

@@ -230,9 +230,18 @@ CASES = {
         lambda: data.Vocabulary("a cat").decode(torch.tensor([0, 7, -1])),
         "ids must be between 0 and 1, got [7, -1]",
     ),
+    "many unknown words": (
+        lambda: data.Vocabulary("a cat").encode(" ".join(f"x{n}" for n in range(10_000, 20_000))),
+        f"unknown words {[*(f'x{n}' for n in range(10_000, 10_030)), '... 10000 in all']}; "
+        "the vocabulary is ['a', 'cat']",
+    ),
+    "only punctuation": (
+        lambda: data.Vocabulary("a cat").encode("’ … — ?"),
+        "text must contain at least one word, got '’ … — ?'",
+    ),
     "word without a vector": (
         lambda: data.toy_word_vectors(data.Vocabulary("the zebra")),
-        "no hand-made vector for ['zebra']",
+        f"no hand-made vector for ['zebra']; there are vectors for {data.toy_vocabulary().words}",
     ),
     "plot of a vector": (
         lambda: plots.draw_matrix([1.0, 2.0]),

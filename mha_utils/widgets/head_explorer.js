@@ -63,19 +63,24 @@ function buildHeadExplorer(view) {
   draw();
 }
 
+/** As data.split_words: runs of letters, marks and digits, an apostrophe inside. */
+function wordsOf(text) {
+  const runs = text.toLowerCase().normalize("NFC").match(/[\p{L}\p{M}\p{N}'’]+/gu) ?? [];
+  return runs.map((run) => run.replace(/^['’]+|['’]+$/g, "")).filter((word) => word);
+}
+
 /** The words of the sentence and their places in the table of words that Python sent. */
 function tokens(model) {
   const words = model.get("words");
   if (!model.get("editable")) return words.map((word, id) => ({ word, id }));
-  const written = model.get("sentence").toLowerCase().match(/[a-z']+/g) ?? [];
-  return written
+  return wordsOf(model.get("sentence"))
     .map((word) => ({ word, id: words.indexOf(word) }))
     .filter(({ id }) => id >= 0)
     .slice(0, 128);
 }
 
 function unknownWords(model) {
-  const written = model.get("sentence").toLowerCase().match(/[a-z']+/g) ?? [];
+  const written = wordsOf(model.get("sentence"));
   return model.get("editable") ? written.filter((word) => !model.get("words").includes(word)) : [];
 }
 
