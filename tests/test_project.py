@@ -107,7 +107,7 @@ LAYERS = {
         "museum",
         "reference_heads",
     },
-    "check": {"checks"},
+    "check": {"answers", "checks"},
     "museum": {"attention", "modules", "contracts"},
     "tasks_learned": {"tasks"},
     "checks": {
