@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from tools.chromium import chromium
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [
@@ -26,12 +27,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-
-def chromium() -> str | None:
-    """The path of an installed Chromium or Chrome."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 @contextlib.contextmanager
