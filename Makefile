@@ -1,9 +1,12 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 export VENV
+# Jupyter, matplotlib and pip keep files at home: without one to write to, they get one.
+HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home")
+export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks experiments site style media faults bench-views bench lock clean
+.PHONY: help lab test notebooks experiments site style media faults bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -13,6 +16,7 @@ lab: $(VENV)/lab.ok $(TRAINED:%=$(VENV)/trained.ok)  ## open the series (TRAINED
 		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
 
 test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, browser
+	@$(BIN)/python -m tools.chromium
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
@@ -41,6 +45,9 @@ bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views i
 
 bench: $(VENV)/lab,bench.ok  ## time the modules and their peers; the record goes to benchmarks/
 	@$(BIN)/python -m mha_utils.bench $(BENCH_FLAGS)
+
+versions: $(VENV)/lab,test,dev.ok  ## lowest and newest allowed versions on every Python found
+	@$(BIN)/python -m tools.versions $(VERSIONS_FLAGS)
 
 lock:  ## resolve requirements.lock anew
 	@sh tools/lock.sh

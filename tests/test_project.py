@@ -1,9 +1,7 @@
 """The files around the package agree with each other, and set-up says what is missing."""
 
 import ast
-import os
 import re
-import stat
 import subprocess
 import sys
 import tomllib
@@ -11,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 
 from mha_utils.machine import NEEDED, MachineReport
 
@@ -45,15 +42,6 @@ def test_machine_report_names_the_oldest_versions_that_work(monkeypatch):
     lines = repr(MachineReport()).splitlines()
     assert [line.split()[0] for line in lines if "✗" in line] == ["numpy"]
     assert "numpy       2.0 or newer     ✗ 1.26.4 is too old" in lines
-
-
-def test_environment_yml_is_thin():
-    lines = (ROOT / "environment.yml").read_text().splitlines()
-    listed = [line.strip("- ") for line in lines if line.strip().startswith("-")]
-    python = next(item for item in listed if item.startswith("python="))
-    assert SpecifierSet(PROJECT["requires-python"]).contains(python.removeprefix("python="))
-    others = [item for item in listed if item != python]
-    assert others == ["conda-forge", "pip", "pip:", "c requirements.lock", "e .[lab]"]
 
 
 def test_readme_is_short_and_has_one_picture():
@@ -199,69 +187,6 @@ def test_public_names_can_be_imported():
     )
     assert int(result.stdout) >= 9
     assert not result.stderr
-
-
-def fake_python(folder: Path, script: str) -> Path:
-    path = folder / "python3"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IEXEC)
-    return path
-
-
-def set_up(folder: Path, **extra: str) -> subprocess.CompletedProcess:
-    env = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(folder), "VENV": str(folder / "venv")}
-    command = ["sh", "tools/setup.sh", "lab"]
-    return subprocess.run(command, cwd=ROOT, env=env | extra, capture_output=True, text=True)
-
-
-def only(folder: Path, *names: str) -> str:
-    """A PATH with a few tools and no Python of the machine."""
-    for name in names:
-        target = next(Path(p, name) for p in ("/usr/bin", "/bin") if Path(p, name).exists())
-        (folder / name).symlink_to(target)
-    return str(folder)
-
-
-TOOLS = ("sh", "grep", "cat", "mkdir", "echo")
-IS_311 = 'case "$2" in *sys.exit*) exit 0;; esac'
-
-
-def test_setup_says_that_python_is_too_old(tmp_path):
-    fake_python(tmp_path, '[ "$1" = --version ] && echo Python 3.8.1; exit 1')
-    result = set_up(tmp_path, PATH=only(tmp_path, *TOOLS))
-    assert result.returncode == 1
-    assert result.stderr.startswith("Python 3.11 to 3.13 is needed, found: Python 3.8.1.")
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_setup_says_that_the_venv_module_is_missing(tmp_path):
-    fake_python(tmp_path, f"{IS_311}\nexit 1")
-    result = set_up(tmp_path, PATH=only(tmp_path, *TOOLS))
-    assert result.returncode == 1
-    assert result.stderr.startswith("The venv module of python3 is missing. On Debian or Ubuntu:")
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_setup_says_that_there_is_no_network(tmp_path):
-    unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
-    unreachable |= {"PIP_CONFIG_FILE": os.devnull}
-    result = set_up(tmp_path, PYTHON=sys.executable, **unreachable)
-    assert result.returncode == 1
-    assert result.stderr.startswith("No network: pip could not reach its package index.")
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_make_installs_once(tmp_path):
-    """With the stamp newer than its inputs, make has nothing to set up."""
-    result = subprocess.run(
-        ["make", "--dry-run", "--old-file=pyproject.toml", "help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0
-    makefile = (ROOT / "Makefile").read_text()
-    assert "$(VENV)/%.ok: pyproject.toml requirements.lock" in makefile
 
 
 def test_importing_the_package_imports_no_pictures():
