@@ -44,12 +44,14 @@ HOST = """async ([source, state, bytes]) => {
 }"""
 
 
-def host(page: Page, view: LiveView, extra_exports: str = "") -> None:
-    """Render the view in an empty page, from its traits as they are now."""
+def host(page: Page, view: LiveView, extra_exports: str = "", before: str = "") -> None:
+    """Render the view in an empty page, from its traits as they are now; `before` runs first."""
     state = {n: getattr(view, n) for n in view.trait_names(sync=True) if not n.startswith("_")}
     sent = {n: base64.b64encode(v).decode() for n, v in state.items() if isinstance(v, bytes)}
     state = {n: v for n, v in state.items() if isinstance(v, bool | int | float | str | list)}
     page.goto("about:blank")
+    if before:
+        page.evaluate(before)
     page.evaluate(HOST, [view._esm + extra_exports, state, sent])
 
 

@@ -1,0 +1,188 @@
+"""What the views that draw grids must show, worked out from their traits with torch."""
+
+import math
+
+import numpy as np
+import torch
+from view_pictures import (
+    HATCH,
+    PAPER,
+    WARNING,
+    Cell,
+    Grid,
+    check_grid,
+    of,
+    require_colour,
+    require_number,
+    rgb,
+    shade,
+    signed_shade,
+)
+
+from mha_utils import attention, causal_mask, leak_map
+
+
+def numbers(sent: bytes, *shape: int) -> torch.Tensor:
+    return torch.tensor(np.frombuffer(sent, np.float32)).double().view(*shape)
+
+
+def clamp(number: int, most: int, least: int = 0) -> int:
+    return max(least, min(number, most))
+
+
+def weight_cell(weight: float, most: float = 1, **more) -> Cell:
+    return Cell(shade(min(float(weight) / most, 1)), float(weight), **more)
+
+
+def bug_hunt(view, seen) -> None:
+    order = next(order for number, _, order in view.levels if number == view.level)
+    piece, picture = order[clamp(view.suspect, len(order), 1) - 1], view.picture
+    place, size = len(view.probes) + picture, len(view.tokens)
+    maps = numbers(view.maps, -1, size, size)
+    right, mine = (maps[view.answers[n][place]] for n in (-1, piece))
+    is_open = view.pictures[picture][1] or [piece, place] in view.asked
+    is_open = is_open or [piece, piece] in view.accused
+
+    def cell(number: float, goal: float) -> Cell:
+        if number == 0:
+            return Cell(PAPER)
+        if goal == 0 or math.isnan(number):
+            return Cell(rgb(WARNING), number, True)
+        return weight_cell(number, right.max().item())
+
+    def cells(sizes):
+        rows = zip(sizes.tolist(), right.tolist())
+        return [[cell(*pair) for pair in zip(*row)] for row in rows]
+
+    hidden = [[Cell(HATCH, "?")] * size] * size
+    for drawn, table in zip(seen["pictures"], (cells(right), cells(mine) if is_open else hidden)):
+        check_grid(drawn, Grid(view.tokens, view.tokens, table))
+
+
+def cell_steps(view, seen) -> None:
+    length, width, _ = view.shape
+    q, k, v = (numbers(sent, length, -1) for sent in (view.q, view.k, view.v))
+    mask = torch.tensor(view.allowed).view(length, length)
+    mask = mask & causal_mask(length) if view.is_causal else mask
+    i, j, step = clamp(view.query, length - 1), clamp(view.key, length - 1), view.step
+    sums = q @ k.T
+    shown = sums if step <= 2 else sums / width**0.5
+    shown = attention(q, k, v, mask)[1] if step >= 5 else shown
+    most = shown.abs().max().item()
+
+    def cell(row: int, column: int) -> Cell:
+        number, framed = shown[row, column].item(), (row, column) == (i, j)
+        if step == 1:
+            return Cell(signed_shade(0), "?" if framed else "", framed)
+        if step >= 4 and not mask[row, column]:
+            return Cell(HATCH, "", framed)
+        if step >= 5:
+            return weight_cell(number, framed=framed)
+        return Cell(signed_shade(number / most), number, framed)
+
+    cells = [[cell(a, b) for b in range(length)] for a in range(length)]
+    check_grid(seen["pictures"][0], Grid(view.words, view.words, cells, row=i))
+    assert plain(seen["tables"]) == plain([view.table()])
+
+
+def plain(tables: list) -> list:
+    return [[["".join(text.split()) for text in row] for row in table] for table in tables]
+
+
+def dropout_draws(view, seen) -> None:
+    rows, columns, draws = view.shape
+    weights = numbers(view.weights, rows, columns)
+    kept = numbers(view.uniform, draws, rows, columns)[: clamp(view.draw, draws, 1)] >= view.p
+    made = kept * weights / (1 - view.p) if view.training else weights.expand(1, -1, -1)
+    words = view.tokens if rows == columns else [f"query {i}" for i in range(rows)]
+
+    def cell(number: float, before: float) -> Cell:
+        if number == 0 and before > 0:
+            return Cell(HATCH)
+        return weight_cell(number, framed=number > 1)
+
+    for drawn, table in zip(seen["pictures"], (weights, made[-1], made.mean(dim=0)), strict=True):
+        pairs = [zip(*row) for row in zip(table.tolist(), weights.tolist())]
+        cells = [[cell(*pair) for pair in row] for row in pairs]
+        check_grid(drawn, Grid(words, view.tokens, cells, ends=table.sum(dim=1).tolist()))
+
+
+def mask_painter(view, seen) -> None:
+    length = view.shape[0]
+    q, k, v = (numbers(sent, length, -1) for sent in (view.q, view.k, view.v))
+    widths, mask = [q.shape[1], k.shape[1], v.shape[1]], view.mask
+    weights = attention(q, k, v, mask)[1]
+    together = torch.cat([q, k, v], dim=1)
+    leaks = leak_map(lambda x: attention(*x.split(widths, dim=1), mask)[0], together)
+    row, column, most = clamp(view.row, length - 1), clamp(view.column, length - 1), leaks.max()
+
+    def painted(i: int, j: int) -> Cell:
+        framed = (i, j) == (row, column)
+        return weight_cell(weights[i, j], framed=framed) if mask[i, j] else Cell(HATCH, "", framed)
+
+    def leaked(i: int, j: int) -> Cell:
+        if leaks[i, j] == 0:
+            return Cell(PAPER)
+        return Cell(rgb(WARNING), leaks[i, j].item()) if j > i else weight_cell(leaks[i, j], most)
+
+    for drawn, cell in zip(seen["pictures"], (painted, leaked), strict=True):
+        cells = [[cell(i, j) for j in range(length)] for i in range(length)]
+        check_grid(drawn, Grid(view.tokens, view.tokens, cells, row=row))
+    for table, (yes, no) in zip(seen["tables"], (("1", "0"), ("0", "1"), ("0", "−∞")), strict=True):
+        assert table == [[yes if may else no for may in line] for line in mask.tolist()]
+
+
+def pipeline(view, seen) -> None:
+    tensors, sizes = view.tensors(), view.sizes
+    sequence, head = clamp(view.sequence, sizes["B"] - 1), clamp(view.head, sizes["H"] - 1)
+
+    def matrix(name):
+        chosen = tensors[name][sequence]
+        return chosen[head] if chosen.ndim == 3 else chosen
+
+    def colour(name, number, most):
+        if math.isinf(number):
+            return (170, 170, 170)
+        if name in ("weights", "dropped"):
+            return shade(number / max(most, 1))
+        return signed_shade(number / most)
+
+    def largest(name):
+        return matrix(name)[matrix(name).isfinite()].abs().max().item()
+
+    images = [note for note in seen["pictures"][0]["notes"] if note["what"] == "image"]
+    for note, name in zip(images, tensors, strict=True):
+        colours = [colour(name, n, largest(name)) for n in matrix(name).flatten().tolist()]
+        assert np.abs(np.subtract(note["pixels"], colours)).max() <= 5, name
+        assert note["columns"] == matrix(name).shape[1]
+    large, name = seen["pictures"][1], view.tensor
+    rects = [note for note in large["notes"] if note["what"] == "rect" and note["h"] == 29]
+    shown, most = matrix(name), largest(name)
+    written = {}
+    for note in of(large, "text"):
+        written.setdefault((note["x"], note["y"]), []).append(note["text"])
+    assert len(rects) == shown.numel()
+    rows, columns = shown.shape
+    left, top, wide = rects[0]["x"], rects[0]["y"], rects[0]["w"] + 1
+    for n, rect in enumerate(rects):
+        i, j = divmod(n, columns)
+        assert (rect["x"], rect["y"]) == (left + j * wide, top + i * 30)
+        hidden = view.causal and j > i and name in ("masked", "weights", "dropped")
+        expected = HATCH if hidden else colour(name, shown[i, j].item(), most)
+        require_colour(rect["fill"], expected, (name, i, j), atol=5)
+        texts = written.get((rect["x"] + wide / 2, rect["y"] + 15), [])
+        if wide < 24 or (hidden and name != "masked"):
+            assert texts == []
+        elif name == "dropped" and shown[i, j] == 0 and not hidden:
+            assert texts == ["×"]
+        else:
+            require_number(texts[0], shown[i, j].item(), (name, i, j))
+    i, j = clamp(view.row, rows - 1), clamp(view.column, columns - 1)
+    index = [sequence, *([head] if tensors[name].ndim == 4 else []), i, j]
+    assert seen["hints"][-1].startswith(f"{name}{index} = ")
+    require_number(seen["hints"][-1].split(" = ")[1].split(": ")[0], shown[i, j].item())
+    frames = [note for note in large["notes"] if note["what"] == "frame"]
+    assert [(f["x"], f["y"], f["w"]) for f in frames] == [
+        (left + j * wide, top + i * 30, wide - 1),
+        (left + j * wide + 2, top + i * 30 + 2, wide - 5),
+    ]
