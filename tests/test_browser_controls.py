@@ -1,19 +1,24 @@
 """Every control of every live view, at every position: what a reader sees, against torch."""
 
+import re
+
 import pytest
 import view_charts
+import view_curves
 import view_grids
+from helpers import toy_explorer
+from view_examples import MORE, REACH
 from view_host import needs_browser
-from view_watch import follow, play, stage, sweep
+from view_watch import follow, play, positions, stage, sweep
 
 from mha_utils.widgets.examples import EXAMPLES
 from tools.lab_browser import browser
 
 pytestmark = needs_browser
-EXPECTED = {
-    name: getattr(view_grids, snake, None) or getattr(view_charts, snake)
-    for name, snake in ((view, EXAMPLES[view]().script) for view in EXAMPLES)
-}
+EACH = pytest.mark.parametrize("name", EXAMPLES)
+KNOWN = vars(view_grids) | vars(view_charts) | vars(view_curves)
+EXPECTED = {name: KNOWN[make().script] for name, make in EXAMPLES.items()}
+WORDS = ["the", "cat", "sat", "on", "the", "mat", "because", "it", "was", "tired"]
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +27,67 @@ def page():
         yield chrome.new_page(viewport={"width": 1400, "height": 1000})
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@EACH
 def test_every_position_of_every_control(page, name):
+    """Python and the page say the same, and nothing that a control reaches is wrong."""
     view = EXAMPLES[name]()
     for seen in play(page, view, sweep(stage(page, view)), full=False):
         assert seen["sentence"] == follow(view, seen).finding(), seen["act"]
         assert seen["problem"] == view.problem == ""
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_pictures(page, name):
+@EACH
+def test_controls_reach_all_that_they_must(page, name):
     view = EXAMPLES[name]()
-    for seen in play(page, view, sweep(stage(page, view), few=True)):
-        EXPECTED[name](follow(view, seen), seen)
+    controls, left = stage(page, view), dict(REACH[name])
+    sliders = [control["place"] for control in controls if control["kind"] == "range"]
+    for control in controls:
+        label = re.sub(r"\s+", " ", control["name"]).strip()
+        if control["kind"] in ("text", "button", "radio") or label not in left:
+            assert control["kind"] in ("text", "button", "radio", "select-one"), label
+            continue
+        trait, values = left.pop(label)
+        places = positions(control)
+        start = view.get_state()[trait]
+        script = [["move", control["place"], place] for place in places]
+        for seen, at in zip(play(page, view, script, full=False), range(-1, len(places))):
+            found = seen["state"][trait]
+            if control["kind"] == "range":
+                at = (len(values) - 1) // 2 if at == len(values) + 1 else at
+                value = values[max(0, min(at, len(values) - 1))]
+                text = seen["outputs"][sliders.index(control["place"])]
+                shown = view.steps[found] if label == "training step" else found
+                assert float(re.match(r"[\d.]+", text)[0]) == pytest.approx(shown)
+            else:
+                value = values[at + 1] if len(values) > 2 or at < 0 else values[1]
+                value = (not start) ^ bool((at + 1) % 2) if control["kind"] == "checkbox" else value
+            assert found == pytest.approx(value), (label, seen["act"])
+        stage(page, view)
+    assert left == {}
+
+
+@pytest.mark.parametrize("make", [*EXAMPLES.values(), *MORE.values()], ids=[*EXAMPLES, *MORE])
+def test_pictures_show_what_torch_computes(page, make):
+    view = make()
+    name = type(view).__name__
+    script = [["nothing"], *sweep(stage(page, view), few=True)]
+    for seen in play(page, view, script):
+        assert seen["sentence"] == follow(view, seen).finding(), seen["act"]
+        EXPECTED[name](view, seen)
+
+
+def test_pictures_are_checked_at_a_narrow_width_too(page):
+    page.set_viewport_size({"width": 420, "height": 1000})
+    for make in (EXAMPLES["MaskPainter"], EXAMPLES["DropoutDraws"], EXAMPLES["CellSteps"]):
+        view = make()
+        stage(page, view)
+        (seen,) = play(page, view, [["nothing"]])
+        EXPECTED[type(view).__name__](view, seen)
+    page.set_viewport_size({"width": 1400, "height": 1000})
+
+
+def test_the_explorer_of_the_chapter(page):
+    view = toy_explorer(row=7, column=1)
+    stage(page, view)
+    for seen in play(page, view, [["trait", "row", 8], ["trait", "temperature", 4.0]]):
+        EXPECTED["HeadExplorer"](follow(view, seen), seen)

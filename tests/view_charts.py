@@ -1,35 +1,27 @@
-"""What the views that draw maps of pixels, bars and curves must show, from their traits."""
+"""What the views that draw maps of pixels or squares must show, worked out from their traits."""
 
+import itertools
 import math
 
 import numpy as np
-import torch
 from view_grids import clamp, numbers
 from view_pictures import (
     HATCH,
     MARK,
-    Cell,
-    Grid,
     check_axis,
     check_bars,
-    check_grid,
     check_image,
     of,
     require_colour,
     require_number,
     rgb,
-    shade,
     ticks,
 )
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, theme
-from mha_utils.costs import IMPLEMENTATIONS, Workload, cost_of
 from mha_utils.widgets.memory_ribbon import lay_out, origin
 
-
-def curves(picture: dict) -> dict:
-    """The lines of a chart with a point for each step: colour -> its points."""
-    return {n["stroke"]: n["path"] for n in of(picture, "stroke") if len(n["path"]) > 2}
+CHOSEN = ("sequence", "token", "head", "column")
 
 
 def head_explorer(view, seen) -> None:
@@ -52,10 +44,11 @@ def head_explorer(view, seen) -> None:
     (image,) = of(large, "image")
     check_image(image, weights[head])
     left, side = image["x"], image["w"] / length
-    assert image["y"] == left and image["h"] == image["w"] and left + image["w"] <= large["width"]
+    assert (image["y"], image["h"]) == (left, image["w"])
+    assert left + image["w"] <= large["width"]
     query, cell = of(large, "frame")
-    assert (query["x"], query["w"]) == (left, image["w"]) and query["stroke"] == MARK.lower()
-    assert abs(query["y"] - left - row * side) < 1e-6 and abs(query["h"] - side) < 1e-6
+    assert (query["x"], query["w"], query["stroke"]) == (left, image["w"], MARK.lower())
+    assert abs(query["y"] - left - row * side) + abs(query["h"] - side) < 1e-6
     assert (query["line"] > 3) == view.locked
     assert abs(cell["x"] - left - column * side - 2) < 1e-6
     assert abs(cell["y"] - left - row * side - 2) < 1e-6
@@ -89,104 +82,6 @@ def head_explorer(view, seen) -> None:
     assert ("in the future: masked" in table) == (view.causal and column > row)
     for d in range(min(q.shape[-1], 6)):
         require_number(table[f"q[{d}] × k[{d}]"], (q[head, row, d] * k[head, column, d]).item())
-
-
-def head_budget(view, seen) -> None:
-    models = {(h, w): rest for h, w, *rest in view.cells}
-    widths = view.widths[::-1]
-
-    def cell(h: int, w: int) -> Cell:
-        if (h, w) not in models:
-            return Cell(HATCH)
-        mean = models[h, w][0]
-        return Cell(shade(mean), mean, h * w == view.budget)
-
-    cells = [[cell(h, w) for h in view.heads] for w in widths]
-    chosen = widths.index(view.head_dim), view.heads.index(view.num_heads)
-    rows, columns = [f"Dh = {w}" for w in widths], [f"H = {h}" for h in view.heads]
-    map_, chart = seen["pictures"]
-    check_grid(map_, Grid(rows, columns, cells, cell=chosen))
-    values, places = ticks(chart, "right", {"0": 0, "0.25": 0.25, "0.5": 0.5, "0.75": 0.75, "1": 1})
-    assert len(values) == 5
-    limits = []
-    series = {theme.HEADS[2]: lambda h: view.budget / h, theme.HEADS[0]: lambda h: view.head_dim}
-    for stroke in of(chart, "stroke"):
-        at = series[next(c for c in series if c.lower() == stroke["stroke"])]
-        points = [
-            (i, models[h, at(h)]) for i, h in enumerate(view.heads) if (h, at(h)) in models
-        ]
-        assert len(stroke["path"]) == len(points)
-        values += [model[0] for _, model in points]
-        places += [y for _, y in stroke["path"]]
-        across, at_x = ticks(chart, "center", {str(h): i for i, h in enumerate(view.heads)})
-        check_axis(across + [i for i, _ in points], at_x + [x for x, _ in stroke["path"]])
-        spans = [r for r in of(chart, "rect") if r["w"] == 3 and r["fill"] == stroke["stroke"]]
-        for span, (_, (_, low, high, *_)) in zip(spans, points, strict=True):
-            values += [high, low]
-            places += [span["y"], span["y"] + span["h"]]
-        bounds = [m[4] for _, m in points if m[4] is not None]
-        drawn = [r["y"] + 1 for r in of(chart, "rect") if r["h"] == 2]
-        at = len(limits)
-        limits += drawn[at : at + len(bounds)]
-        values, places = values + bounds, places + drawn[at : at + len(bounds)]
-    assert len(of(chart, "stroke")) == 2
-    check_axis(values, places)
-
-
-def layer_cost(view, seen) -> None:
-    lengths = [64 * 2**n for n in range(9)]
-    size = 2 if view.is_half else 4
-    at = {
-        (name, t): cost_of(
-            name,
-            Workload(view.batch_size, t, view.embed_dim, view.num_heads, view.is_causal, size),
-        )
-        for name in IMPLEMENTATIONS
-        for t in lengths
-    }
-    colours = dict(zip(("loop over heads", "explicit", "fused"), (3, 0, 2)))
-    prefix = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-    fields = ("flops", "moved_bytes", "map_bytes")
-    for picture, field in zip(seen["pictures"], fields, strict=True):
-        lines = curves(picture)
-        values, places, across, at_x = [], [], [], []
-        for name in IMPLEMENTATIONS:
-            numbers_ = [getattr(at[name, t], field) for t in lengths]
-            if not numbers_[0]:
-                continue
-            path = lines[theme.HEADS[colours[name]].lower()]
-            values += [math.log10(n) for n in numbers_]
-            places += [y for _, y in path]
-            across += [math.log2(t) for t in lengths]
-            at_x += [x for x, _ in path]
-            dot = next(
-                n["path"][0]
-                for n in of(picture, "fill")
-                if n["fill"] == theme.HEADS[colours[name]].lower()
-            )
-            values, places = [*values, math.log10(getattr(at[name, view.seq_len], field))], [
-                *places,
-                dot[1],
-            ]
-            across, at_x = [*across, math.log2(view.seq_len)], [*at_x, dot[0]]
-        for text in of(picture, "text"):
-            number, _, unit = text["text"].partition(" ")
-            if text["align"] == "right" and unit:
-                values.append(math.log10(float(number) * prefix.get(unit[0], 1)))
-                places.append(text["y"])
-        assert min(places) >= 0 and max(places) <= picture["height"]
-        check_axis(values, places)
-        named, where = ticks(picture, "center", {"64": 6, "512": 9, "4k": 12, "16k": 14})
-        assert len(named) == 4
-        check_axis(across + named, at_x + where)
-    for name, *row in seen["tables"][0][1:]:
-        for text, field in zip(row, fields, strict=True):
-            number = getattr(at[name, view.seq_len], field)
-            if not number:
-                assert text == "none"
-                continue
-            said, unit = text.split()
-            assert abs(float(said) * prefix.get(unit[0], 1) / number - 1) < 0.006
 
 
 def memory_ribbon(view, seen) -> None:
@@ -225,9 +120,6 @@ def memory_ribbon(view, seen) -> None:
     assert len(corners) == len(values)
 
 
-CHOSEN = ("sequence", "token", "head", "column")
-
-
 def shape_letters(view, seen) -> None:
     (picture,) = seen["pictures"]
     rects = of(picture, "rect")
@@ -235,7 +127,7 @@ def shape_letters(view, seen) -> None:
     assert len(rects) == B * T * D
     side = rects[0]["w"] + 1.5
     starts = [rects[b * T * D]["x"] for b in range(B)]
-    assert all(b - a > D * side for a, b in zip(starts, starts[1:]))
+    assert all(b - a > D * side for a, b in itertools.pairwise(starts))
     for n, rect in enumerate(rects):
         b, d, t = np.unravel_index(n, (B, D, T))
         assert abs(rect["x"] - starts[b] - d * side) < 1e-6
@@ -247,41 +139,6 @@ def shape_letters(view, seen) -> None:
     for n, text in enumerate(names):
         b, h = divmod(n, H)
         assert abs(text["x"] - starts[b] - (h + 0.5) * D / H * side) < 1
-
-
-def softmax_scale(view, seen) -> None:
-    q, k = numbers(view.q, -1, 512), numbers(view.k, -1, 512)
-    widths, query = [2**n for n in range(10)], clamp(view.query, len(q) - 1)
-    *bars, chart = seen["pictures"]
-    values, places = ticks(chart, "right", {"0": 0, "0.25": 0.25})
-    places = [place - 4 for place in places]  # their baseline is below the middle
-    scales = (lambda w: view.temperature, lambda w: w**0.5)
-    for picture, scale, side in zip(bars, scales, (0, 1), strict=True):
-        scores = [q[:, :w] @ k[:, :w].T / scale(w) for w in widths]
-        weights = [s.softmax(dim=-1) for s in scores]
-        now = widths.index(view.head_dim)
-        check_bars(picture, weights[now][query])
-        slopes = [(w * (1 - w)).amax(dim=-1).mean().item() for w in weights]
-        colour = theme.HEADS[0] if side else theme.OKABE_ITO["vermilion"]
-        path = curves(chart)[colour.lower()]
-        values, places = values + slopes, places + [y for _, y in path]
-        across, at_x = ticks(chart, "center", {str(w): n for n, w in enumerate(widths)})
-        assert len(across) == 10
-        check_axis(across + list(range(10)), at_x + [x for x, _ in path])
-        chosen, share = scores[now][query], weights[now][query]
-        expected = (chosen.std(), share.max(), torch.special.entr(share).sum(), slopes_of(share))
-        for line, number in zip(seen["tables"][0][1:], expected, strict=True):
-            require_number(line[1 + side], number.item())
-        below = [t for t in of(picture, "text") if t["align"] == "center"]
-        for text, number in zip(below[1::2], chosen.tolist(), strict=True):
-            require_number(text["text"], number)
-        for text, number in zip(below[::2], share.tolist(), strict=True):
-            require_number(text["text"], number)
-    check_axis(values, places)
-
-
-def slopes_of(share: torch.Tensor) -> torch.Tensor:
-    return (share * (1 - share)).max()
 
 
 def training_film(view, seen) -> None:
@@ -301,13 +158,11 @@ def training_film(view, seen) -> None:
                 if view.marks and j >= 0:
                     centre = image["x"] + (j + 0.5) * side, image["y"] + (i + 0.5) * side
                     expected.add((round(centre[0]), round(centre[1]), colour))
-    found = {
-        (round(f["x"] + f["w"] / 2), round(f["y"] + f["h"] / 2), f["stroke"]) for f in frames
-    }
+    found = {(round(f["x"] + f["w"] / 2), round(f["y"] + f["h"] / 2), f["stroke"]) for f in frames}
     assert found == expected
     assert all(0.4 * side < f["w"] == f["h"] < side for f in frames)
     values, places = ticks(chart, "right", {"0": 0, "0.5": 0.5, "1": 1})
-    strokes = [n for n in of(chart, "stroke")]
+    strokes = of(chart, "stroke")
     across, at_x = [], []
     for stroke, (_, scores) in zip(strokes, view.curves, strict=True):
         values, places = values + scores, places + [y for _, y in stroke["path"]]

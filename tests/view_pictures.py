@@ -35,9 +35,14 @@ class Grid(NamedTuple):
 @functools.cache
 def shade(share: float, palette: str = theme.WEIGHTS) -> tuple:
     """The colour of a share between 0 and 1, always the same for the same share."""
-    colours = np.array(theme.palette(palette))
+    colours = palette_of(palette)
     places = np.linspace(0, 1, len(colours))
-    return tuple(float(np.interp(share, places, colours[:, part])) for part in range(3))
+    return tuple(float(np.interp(share, places, part)) for part in colours.T)
+
+
+@functools.cache
+def palette_of(name: str) -> np.ndarray:
+    return np.array(theme.palette(name))
 
 
 def signed_shade(share: float) -> tuple:
@@ -127,10 +132,10 @@ def check_words(picture: dict, grid: Grid, left: float, top: float, side: float)
     assert [t["text"] for t in columns] == list(grid.columns)
     for i, text in enumerate(rows):
         assert abs(text["y"] - top - (i + 0.5) * side) < 1
-        assert 0 <= text["x"] - text["wide"]
+        assert text["x"] - text["wide"] >= 0
     for j, text in enumerate(columns):
         assert abs(text["x"] - left - (j + 0.5) * side) < 1
-        assert 0 <= text["y"] - text["wide"] and text["y"] < top
+        assert text["wide"] <= text["y"] < top
     ends = sorted((t for t in texts if t["x"] > left + len(columns) * side), key=lambda t: t["y"])
     assert len(ends) == (0 if grid.ends is None else 1 + len(grid.ends))
     for text, number in zip(ends[1:], grid.ends or ()):
@@ -176,7 +181,7 @@ def check_bars(picture: dict, shares, skip: tuple = ()) -> float:
         if j not in skip:
             require_colour(bar["fill"], shade(float(share)), j)
             tall += [bar["h"] / float(share)] if share > 1e-3 else []
-    assert 0 <= bars[0]["x"] and bars[-1]["x"] + bars[-1]["w"] <= picture["width"]
+    assert 0 <= bars[0]["x"] < bars[-1]["x"] + bars[-1]["w"] <= picture["width"]
     assert max(tall) - min(tall) < 0.01 * max(tall)
     assert 60 < max(tall) < floor < picture["height"]
     return max(tall)

@@ -26,8 +26,9 @@ RECORDER = """() => {
     clearRect: (pen) => notes.set(pen.canvas, []),
     fillRect: (pen, x, y, w, h) => note(pen, "rect", x, y, { w, h }),
     strokeRect: (pen, x, y, w, h) => note(pen, "frame", x, y, { w, h }),
-    fillText: (pen, text, x, y) => note(pen, "text", x, y, { text: String(text), font: pen.font,
-      align: pen.textAlign, turned: pen.getTransform().b !== 0, wide: pen.measureText(text).width }),
+    fillText: (pen, text, x, y) => note(pen, "text", x, y, { text: String(text),
+      align: pen.textAlign, turned: pen.getTransform().b !== 0,
+      wide: pen.measureText(text).width, font: pen.font }),
     beginPath: () => { path = []; },
     moveTo: (pen, x, y) => path.push(at(pen, x, y)),
     lineTo: (pen, x, y) => path.push(at(pen, x, y)),
@@ -80,15 +81,16 @@ PLAYER = """() => {
       }
     },
     key(canvas, key) {
-      const node = root.querySelectorAll("canvas, [role=radiogroup]")[canvas];
+      const node = canvas < 0 ? root.querySelector("[role=radiogroup]")
+        : root.querySelectorAll("canvas")[canvas];
       node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     },
     point(canvas, x, y, kind = "pointerdown") {
       const node = root.querySelectorAll("canvas")[canvas];
       const { left, top } = node.getBoundingClientRect();
       node.setPointerCapture = () => {};
-      const where = { clientX: left + x, clientY: top + y, bubbles: true };
-      node.dispatchEvent(new PointerEvent(kind, { ...where, buttons: kind === "pointermove" ? 0 : 1 }));
+      node.dispatchEvent(new PointerEvent(kind, { clientX: left + x, clientY: top + y,
+        bubbles: true, buttons: kind === "pointermove" ? 0 : 1 }));
     },
     trait: (name, value) => window.model.set(name, value),
     nothing() {},
@@ -153,8 +155,9 @@ def sweep(controls: list[dict], few: bool = False) -> list[list]:
     script = []
     for control in controls:
         every = positions(control)
-        if few and len(every) > 3:
-            every = [every[0], every[-2], every[len(every) // 2]]
+        if few:
+            every = every[:1] if control["kind"] in ("button", "radio") else every
+            every = [every[0], every[-2], every[len(every) // 2]] if len(every) > 3 else every
         script += [["move", control["place"], value] for value in every]
     return script
 

@@ -1,0 +1,147 @@
+"""What the controls of the live views must reach, and more views to look at than the examples."""
+
+import torch
+
+from mha_utils import widgets
+from mha_utils.widgets import layer_cost, memory_ribbon
+from mha_utils.widgets import pipeline as pipes
+from mha_utils.widgets.examples import EXAMPLES
+
+TWENTIETHS, ON = [n / 20 for n in range(19)], (False, True)
+
+# What each control must reach, from its first position to its last.
+REACH = {
+    "BugHunt": {"level": ("level", [1, 2, 3]), "suspect": ("suspect", range(1, 33))},
+    "CellSteps": {
+        "step": ("step", range(1, 7)),
+        "query": ("query", range(10)),
+        "key": ("key", range(10)),
+        "causal": ("is_causal", ON),
+    },
+    "DropoutDraws": {
+        "draw": ("draw", range(1, 201)),
+        "p": ("p", TWENTIETHS),
+        "training": ("training", ON),
+    },
+    "HeadBudget": {
+        "heads H": ("num_heads", (1, 2, 3, 4, 6, 8, 12)),
+        "head width Dh": ("head_dim", (1, 2, 3, 4, 6, 8, 12)),
+    },
+    "HeadExplorer": {
+        "tokens": ("length", range(1, 11)),
+        "temperature": ("temperature", [n / 10 for n in range(1, 41)]),
+        "causal": ("causal", ON),
+        "lock the row": ("locked", ON),
+    },
+    "LayerCost": {
+        "T tokens": ("seq_len", layer_cost.SIZES["seq_len"]),
+        "B sequences": ("batch_size", layer_cost.SIZES["batch_size"]),
+        "D columns": ("embed_dim", layer_cost.SIZES["embed_dim"]),
+        "H heads": ("num_heads", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)),
+        "causal": ("is_causal", ON),
+        "16-bit numbers": ("is_half", ON),
+    },
+    "MaskPainter": {"query (row)": ("row", range(7))},
+    "MemoryRibbon": {
+        f"{letter} {what}": (trait, range(1, memory_ribbon.LARGEST[trait] + 1))
+        for letter, what, trait in (
+            ("B", "sequences", "batch_size"),
+            ("T", "tokens", "seq_len"),
+            ("H", "heads", "num_heads"),
+            ("Dh", "columns", "head_dim"),
+        )
+    },
+    "Pipeline": {
+        "B sequences": ("batch_size", range(1, pipes.BATCH + 1)),
+        "T tokens": ("seq_len", range(1, pipes.LENGTH + 1)),
+        "D columns": ("embed_dim", pipes.DIMS),
+        "H heads": ("num_heads", (1, 2, 3, 4, 6, 12)),
+        "p dropout": ("dropout", TWENTIETHS),
+        "causal": ("causal", ON),
+        "sequence": ("sequence", range(2)),
+        "head": ("head", range(3)),
+    },
+    "ShapeLetters": {
+        "B sequences": ("batch_size", range(1, 4)),
+        "T tokens": ("seq_len", range(1, 9)),
+        "D columns": ("embed_dim", (6, 8, 12, 16, 24)),
+        "H heads": ("num_heads", (1, 2, 3, 4, 6, 12)),
+    },
+    "SoftmaxScale": {
+        "Dh, width of a head": ("head_dim", [2**n for n in range(10)]),
+        "temperature, on the left": ("temperature", [n / 2 for n in range(1, 49)]),
+        "query": ("query", range(16)),
+    },
+    "TrainingFilm": {
+        "sequence": ("example", range(2)),
+        "training step": ("frame", range(4)),
+        "mark the answers": ("marks", ON),
+    },
+}
+
+
+def evenly(make_weights, **sizes):
+    """Weights that are nowhere near 1: a scale that follows the data would show."""
+    return make_weights(torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) / 3)
+
+
+def wide_explorer() -> widgets.HeadExplorer:
+    q, k = torch.randn(2, 3, 9, 8, generator=torch.Generator().manual_seed(1)) / 2
+    return widgets.HeadExplorer([f"w{i}" for i in range(9)], q, k, resplit=True, row=4, column=2)
+
+
+def many_words() -> widgets.HeadExplorer:
+    q, k = torch.randn(2, 25, 4, generator=torch.Generator().manual_seed(2))
+    return widgets.HeadExplorer([f"w{i}" for i in range(25)], q, k, row=24, column=3, causal=True)
+
+
+def flat_painter() -> widgets.MaskPainter:
+    q, k, v = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(3)) / 3
+    return widgets.MaskPainter(q, k, v)
+
+
+def low_budget() -> widgets.HeadBudget:
+    rows = [
+        {"num_heads": h, "head_dim": w, "scores": [0.02 * h * w, 0.03 * h * w]}
+        for h in (1, 2, 4)
+        for w in (1, 2, 4)
+        if h * w < 16
+    ]
+    return widgets.HeadBudget(rows, "score", 4, lambda h, w: 0.04 * h * w, num_heads=2, head_dim=2)
+
+
+def all_steps() -> widgets.MemoryRibbon:
+    return widgets.MemoryRibbon(2, 3, 2, 3, steps=list(memory_ribbon.STEPS))
+
+
+def masked_steps() -> widgets.CellSteps:
+    g = torch.Generator().manual_seed(4)
+    q, k, v = torch.randn(3, 5, 3, generator=g)
+    mask = torch.rand(5, 5, generator=g) < 0.5
+    return widgets.CellSteps(list("abcde"), q, k, v, 1, 4, mask, step=5)
+
+
+def forgetful_pipeline() -> widgets.Pipeline:
+    view = widgets.Pipeline(3, 5, 8, 2, causal=True, dropout=0.45, tensor="dropped", seed=1)
+    view.sequence, view.head, view.row, view.column = 2, 1, 4, 3
+    return view
+
+
+def played_hunt() -> widgets.BugHunt:
+    view = EXAMPLES["BugHunt"]()
+    view.suspect = 3
+    return view.ask("leak map").accuse(view.names[5]).accuse(view.names[0])
+
+
+MORE = {
+    "explorer of three heads": wide_explorer,
+    "explorer of 25 words": many_words,
+    "painter of small scores": flat_painter,
+    "low scores": low_budget,
+    "all steps": all_steps,
+    "masked steps": masked_steps,
+    "small weights": lambda: evenly(widgets.DropoutDraws),
+    "more queries than keys": lambda: widgets.DropoutDraws(torch.full((3, 2), 0.25)),
+    "pipeline with dropout": forgetful_pipeline,
+    "a game": played_hunt,
+}
