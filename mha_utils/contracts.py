@@ -67,6 +67,13 @@ def require_divisible(embed_dim: int, num_heads: int) -> None:
         )
 
 
+def require_finite(**tensors) -> None:
+    """Raise ValueError unless these tensors hold neither NaN nor infinity."""
+    for name, tensor in tensors.items():
+        if wrong := int((~tensor.isfinite()).sum()):
+            raise ValueError(f"{name} must be finite, got {wrong} NaN or infinite numbers")
+
+
 def require_probability(**probabilities: float) -> None:
     """Raise ValueError unless every value is a number in [0, 1]; NaN is none."""
     for name, p in probabilities.items():

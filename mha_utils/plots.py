@@ -1,5 +1,6 @@
 """Pictures of tensors: arrays in, matplotlib Axes out."""
 
+import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -26,7 +27,8 @@ def draw_matrix(
         values: (R, C), a tensor, an array or nested lists.
         rows, columns: R and C labels.
         cmap: a matplotlib colour map.
-        limits: (low, high) of the colours; symmetric around 0 when left out.
+        limits: (low, high) of the colours; symmetric around 0 when left out. What is NaN or
+            infinite has no colour: its cell is grey.
         numbers: format of the number in each cell, or None for no numbers.
         highlight_row: index of a row to frame.
         ax: where to draw; a new figure of fitting size when left out.
@@ -34,14 +36,15 @@ def draw_matrix(
     Raises:
         ValueError: if `values` is not a matrix, or the labels do not fit it.
     """
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 2:
+    values = _array(values)
+    if values.ndim != 2 or not values.size:
         raise ValueError(f"values must be a matrix (rows, columns), got shape {values.shape}")
     _require_labels("rows", rows, values.shape[0])
     _require_labels("columns", columns, values.shape[1])
     ax = _new_axes(values.shape) if ax is None else ax
-    largest = np.abs(values).max() or 1.0
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0) or 1.0
     low, high = (-largest, largest) if limits is None else limits
+    cmap = matplotlib.colormaps[cmap].with_extremes(bad=theme.FORBIDDEN)
     image = ax.imshow(values, cmap=cmap, norm=Normalize(low, high), aspect="equal")
     if numbers:
         _write_numbers(ax, values, image, numbers)
@@ -121,8 +124,14 @@ def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
 
 
 def draw_leak(leak, tokens, *, title="", ax: Axes | None = None) -> Axes:
-    """Draw a leak map (T, T): blank where exactly 0, red where a token sees a later one."""
-    leak = np.asarray(leak, dtype=float)
+    """Draw a leak map (T, T): blank where exactly 0, red where a token sees a later one.
+
+    Raises:
+        ValueError: if it has NaN or infinity.
+    """
+    leak = _array(leak)
+    if not np.isfinite(leak).all():
+        raise ValueError("leak must be finite: NaN would hide who sees whom")
     ax = draw_matrix(
         leak / (leak.max() or 1.0),
         rows=tokens,
@@ -148,7 +157,7 @@ def draw_shares(shares, labels, *, title="", colour=theme.QUERY, numbers="{:.3f}
     Raises:
         ValueError: if there is not one label for each number.
     """
-    shares = np.asarray(shares, dtype=float)
+    shares = _array(shares)
     _require_labels("labels", labels, len(shares))
     if ax is None:
         _, ax = plt.subplots(figsize=(max(4.0, 0.75 * len(shares)), 2.2))
@@ -164,6 +173,13 @@ def draw_shares(shares, labels, *, title="", colour=theme.QUERY, numbers="{:.3f}
     return ax
 
 
+def _array(values) -> np.ndarray:
+    """Nested lists, an array, or a tensor of any dtype, with or without gradient."""
+    if hasattr(values, "detach"):
+        values = values.detach().double().cpu()
+    return np.asarray(values, dtype=float)
+
+
 def _new_axes(shape: tuple[int, int]) -> Axes:
     height, width = shape
     size = (max(2.0, 0.52 * width + 1.0), max(1.0, 0.42 * height + 0.6))
@@ -172,7 +188,8 @@ def _new_axes(shape: tuple[int, int]) -> Axes:
 
 def _write_numbers(ax: Axes, values: np.ndarray, image, pattern: str) -> None:
     for (i, j), value in np.ndenumerate(values):
-        ink = "w" if _is_dark(image.cmap(image.norm(value))[:3]) else theme.INK
+        is_dark = np.isfinite(value) and _is_dark(image.cmap(image.norm(value))[:3])
+        ink = "w" if is_dark else theme.INK
         text = pattern.format(value + 0.0)
         ax.text(j, i, text, ha="center", va="center", fontsize=8, color=ink)
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mha_utils.contracts import checked, require_rank
+from mha_utils.contracts import checked, require_finite, require_rank
 
 
 @checked
@@ -20,8 +20,9 @@ def leak_map(function, x: Float[Tensor, "S D"]) -> Float[Tensor, "T S"]:
         nothing of token j reaches output i.
 
     Raises:
-        ValueError: if x is not (S, D), or function(x) not (T, Dv).
+        ValueError: if x is not (S, D) or not finite, or function(x) not (T, Dv).
     """
+    require_finite(x=x)
     jacobian = torch.autograd.functional.jacobian(function, x)
     require_rank("the Jacobian of function", jacobian, "(T, Dv, S, D)")
     return jacobian.square().sum(dim=(1, 3)).sqrt()

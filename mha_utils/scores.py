@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mha_utils.contracts import checked
+from mha_utils.contracts import checked, require_finite
 
 
 def marked(sources: Int[Tensor, "B T"], key_len: int) -> Bool[Tensor, "B T S"]:
@@ -31,8 +31,9 @@ def mass_on(
         where: True at the keys that count; queries without any True are left out.
 
     Raises:
-        ValueError: if no key is marked at all.
+        ValueError: if no key is marked at all, or a weight is NaN or infinite.
     """
+    require_finite(weights=weights)
     where = where.expand(len(weights), -1, -1)
     asked = where.any(dim=-1)
     if not asked.any():
@@ -43,7 +44,12 @@ def mass_on(
 
 @checked
 def hits(weights: Float[Tensor, "B H T S"], sources: Int[Tensor, "B T"]) -> Bool[Tensor, "N H"]:
-    """For each of the N queries that have a source: does the largest weight of a head lie on it?"""
+    """For each of the N queries that have a source: does the largest weight of a head lie on it?
+
+    Raises:
+        ValueError: if a weight is NaN, which would count as the largest.
+    """
+    require_finite(weights=weights)
     asked = sources >= 0
     largest = weights.argmax(dim=-1).movedim(1, -1)
     return largest[asked] == sources[asked][:, None]
@@ -54,7 +60,11 @@ def entropy_share(weights: Float[Tensor, "B H T S"]) -> Float[Tensor, " H"]:
     """Mean entropy of the rows over that of uniform ones: 1 is undecided, 0 is one key.
 
     Only keys with some weight count, so a causal row is compared with what it may see.
+
+    Raises:
+        ValueError: if a weight is NaN or infinite.
     """
+    require_finite(weights=weights)
     seen = (weights > 0).sum(dim=-1).clamp(min=2)
     return (torch.special.entr(weights).sum(dim=-1) / seen.log()).mean(dim=(0, 2))
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import mha_utils
-from mha_utils import SelfAttentionHead, data, masks, plots, widgets
+from mha_utils import SelfAttentionHead, data, masks, plots, probes, scores, widgets
 
 q, k, v = torch.randn(2, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 6, 3)
 
@@ -242,6 +242,30 @@ CASES = {
     "word without a vector": (
         lambda: data.toy_word_vectors(data.Vocabulary("the zebra")),
         f"no hand-made vector for ['zebra']; there are vectors for {data.toy_vocabulary().words}",
+    ),
+    "scores of NaN": (
+        lambda: scores.hits(x(1, 1, 2, 2) * float("nan"), x(1, 2, dtype=torch.int64)),
+        "weights must be finite, got 4 NaN or infinite numbers",
+    ),
+    "mass of infinity": (
+        lambda: scores.mass_on(x(1, 1, 2, 2) + float("inf"), x(1, 2, 2, dtype=torch.bool)),
+        "weights must be finite, got 4 NaN or infinite numbers",
+    ),
+    "entropy of NaN": (
+        lambda: scores.entropy_share(x(1, 1, 1, 2) / 0),
+        "weights must be finite, got 2 NaN or infinite numbers",
+    ),
+    "probe of NaN": (
+        lambda: probes.leak_map(lambda tokens: tokens, x(2, 3) / 0),
+        "x must be finite, got 6 NaN or infinite numbers",
+    ),
+    "plot of nothing": (
+        lambda: plots.draw_matrix(x(0, 3)),
+        "values must be a matrix (rows, columns), got shape (0, 3)",
+    ),
+    "plot of a leak of NaN": (
+        lambda: plots.draw_leak(x(2, 2) / 0, ["a", "b"]),
+        "leak must be finite: NaN would hide who sees whom",
     ),
     "plot of a vector": (
         lambda: plots.draw_matrix([1.0, 2.0]),
