@@ -196,7 +196,7 @@ def _write_numbers(ax: Axes, values: np.ndarray, image, pattern: str) -> None:
 
 def _is_dark(colour: tuple[float, float, float]) -> bool:
     red, green, blue = colour
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+    return bool(0.299 * red + 0.587 * green + 0.114 * blue < 0.5)
 
 
 def _label(ax: Axes, rows, columns, title: str) -> None:
