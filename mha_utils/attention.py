@@ -18,6 +18,7 @@ from mha_utils.contracts import (
     require_probability,
     require_sizes,
 )
+from mha_utils.precision import in_float32
 
 
 @checked
@@ -58,11 +59,13 @@ def attention_weights(
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    masked = scores.masked_fill(~mask, -torch.inf)
-    return masked.softmax(dim=-1).masked_fill(~mask, 0.0)
+    empty = ~mask.any(dim=-1, keepdim=True)  # a row of -inf alone would become NaN
+    masked = scores.masked_fill(~(mask | empty), -torch.inf)
+    return masked.softmax(dim=-1).masked_fill(empty, 0.0)
 
 
 @checked
+@in_float32
 def attention(
     q: Float[Tensor, "*B T Dh"],
     k: Float[Tensor, "*B S Dh"],
@@ -78,7 +81,8 @@ def attention(
         mask: True = may attend, broadcast over (*B, T, S).
 
     Returns:
-        (out, weights): (*B, T, Dv) and (*B, T, S).
+        (out, weights): (*B, T, Dv) and (*B, T, S), in the dtype of q. Half precision is
+        computed in float32.
 
     Raises:
         ValueError: if sizes, dtypes or devices do not fit together, or one is 0.
@@ -174,5 +178,6 @@ def drop_weights(
     require_probability(p=p)
     if p == 1:
         return torch.zeros_like(weights)
-    draw = torch.rand(weights.shape, generator=generator, device=weights.device)
+    made = {"dtype": torch.float32, "device": weights.device}
+    draw = torch.rand(weights.shape, generator=generator, **made)
     return weights * (draw >= p) / (1 - p)

@@ -6,13 +6,14 @@ import typing
 
 import torch
 from jaxtyping import AbstractArray, jaxtyped
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def checked(function):
     """Check tensor arguments against their jaxtyping annotations before each call.
 
-    A letter means the same size in every argument, and no named size may be 0.
+    A letter means the same size in every argument, and no named size may be 0, except B:
+    an empty batch gives an empty result.
     All tensors must sit on one device; all floating ones must share one dtype
     (unless autocast is on, which converts them).
     Nothing is checked while `torch.compile` or `torch.export` traces, and kinds of arguments
@@ -37,8 +38,8 @@ def checked(function):
             kinds = (*map(_kind, args), *kwargs, *map(_kind, kwargs.values()))
             if kinds not in passed:
                 given = signature.bind(*args, **kwargs).arguments
-                _require_fit(function.__name__, expected, given)
-                _remember(passed, kinds)
+                if _require_fit(function.__name__, expected, given):
+                    _remember(passed, kinds)
         return function(*args, **kwargs)
 
     return wrapper
@@ -91,6 +92,38 @@ def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
         )
 
 
+def require_input(name: str, tensor: Tensor, layer: nn.Module, meaning: str) -> None:
+    """Raise ValueError unless `layer` takes vectors of this width and dtype.
+
+    What the layer does not tell is not checked: an adapter around it may have no `weight`.
+    """
+    if hasattr(layer, "in_features"):
+        require_width(name, tensor, layer.in_features, meaning)
+    require_dtype(name, tensor, getattr(layer, "weight", None))
+
+
+def require_dtype(name: str, tensor: Tensor, weight) -> None:
+    """Raise ValueError if `weight` is floating and of another dtype, unless autocast is on."""
+    is_floating = isinstance(weight, Tensor) and weight.is_floating_point()
+    if is_floating and tensor.dtype != weight.dtype and not _is_autocast(tensor):
+        raise ValueError(
+            f"{name} must have the dtype of the module, {_dtype(weight)}, got {_dtype(tensor)}"
+        )
+
+
+def require_kind(name: str, value, kind: type) -> None:
+    """Raise ValueError unless `value` is of this class."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+
+
+def require_bools(**flags: bool) -> None:
+    """Raise ValueError unless every flag is True or False."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name} must be True or False, got {flag!r}")
+
+
 def require_between(name: str, values: Tensor, low: int, high: int) -> None:
     """Raise ValueError unless every number of `values` is in [low, high]."""
     outside = values[(values < low) | (values > high)]
@@ -114,7 +147,9 @@ def require_rank(name: str, tensor: Tensor, dimensions: str) -> None:
 def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> None:
     """Raise ValueError unless the mask is (T, S) or broadcasts from four dimensions.
 
-    Three dimensions are refused: (B, T, S) would be read as (H, T, S) when B = H.
+    Three dimensions are refused: (B, T, S) would be read as (H, T, S) when B = H. Two are always
+    (T, S): a mask (B, S) of padding needs the form (B, 1, 1, S) that `padding_mask` gives. Where
+    B = T, nothing but its author can tell the two apart.
     """
     if mask is None:
         return
@@ -124,7 +159,7 @@ def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> 
     if not fits:
         raise ValueError(
             f"mask must be (T, S) = {full_shape[2:]} or broadcast to (B, H, T, S) = {full_shape} "
-            f"from four dimensions, got {tuple(mask.shape)}"
+            f"from four dimensions, as padding (B, 1, 1, S) does, got {tuple(mask.shape)}"
         )
 
 
@@ -147,14 +182,13 @@ def _kind(argument):
 
 
 def _remember(passed: set, kinds: tuple) -> None:
-    if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
-        return  # mixed dtypes pass now and not later
     if len(passed) >= 1000:
         passed.clear()
     passed.add(kinds)
 
 
-def _require_fit(caller: str, expected: dict, given: dict) -> None:
+def _require_fit(caller: str, expected: dict, given: dict) -> bool:
+    """Whether the same kinds of arguments would pass without autocast, too."""
     given = {name: given[name] for name in expected if given.get(name) is not None}
     with jaxtyped("context"):  # inside, a letter has to mean one size
         misfits = {n: expected[n].__instancecheck_str__(value) for n, value in given.items()}
@@ -166,6 +200,7 @@ def _require_fit(caller: str, expected: dict, given: dict) -> None:
         reason = _mixed(value, next(iter(given.values())))
         if reason:
             raise ValueError(_report(caller, name, reason, expected, given))
+    return len({value.dtype for value in given.values() if value.is_floating_point()}) <= 1
 
 
 def _explain(misfit: str, annotation, value) -> str:
@@ -173,8 +208,9 @@ def _explain(misfit: str, annotation, value) -> str:
         return f"a {type(value).__name__} is not a torch.Tensor"
     if "has dtype" in misfit:
         return f"its dtype is {_dtype(value)}, not {annotation.dtype.__name__.lower()}"
-    named = len([d for d in annotation.dim_str.split() if not d.startswith("*")])
-    if not misfit and 0 in value.shape[value.ndim - named :]:
+    letters = [d.lstrip("#") for d in annotation.dim_str.split() if not d.startswith("*")]
+    named = zip(reversed(letters), reversed(value.shape))
+    if not misfit and any(size == 0 and letter != "B" for letter, size in named):
         return "a dimension of size 0: there is nothing to attend with or to"
     return misfit.replace("torch.Size", "")
 
@@ -183,10 +219,15 @@ def _mixed(value: Tensor, first: Tensor) -> str:
     if value.device != first.device:
         return f"it is on device {value.device}, the first argument on {first.device}"
     both_float = value.is_floating_point() and first.is_floating_point()
-    mixed = both_float and value.dtype != first.dtype
-    if mixed and not torch.is_autocast_enabled(value.device.type):  # it would convert them
+    if both_float and value.dtype != first.dtype and not _is_autocast(value):
         return f"its dtype is {_dtype(value)}, that of the first argument {_dtype(first)}"
     return ""
+
+
+def _is_autocast(tensor: Tensor) -> bool:
+    """Whether autocast is on where the tensor is: it would convert what is mixed."""
+    kind = tensor.device.type
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
 
 
 def _report(caller: str, wrong: str, reason: str, expected: dict, given: dict) -> str:

@@ -96,8 +96,8 @@ def cost_of(implementation: str, work: Workload) -> Cost:
 
 
 def _fused_passes(work: Workload) -> int:
-    """qkv (1 in, 3 out), attend (3 in, 1 out), out (1 in, 1 out)."""
-    return 10 * work.numbers
+    """q, k and v (1 in, 1 out each), attend (3 in, 1 out), out (1 in, 1 out)."""
+    return 12 * work.numbers
 
 
 def _explicit_passes(work: Workload) -> int:

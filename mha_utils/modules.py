@@ -15,12 +15,17 @@ from mha_utils.attention import (
 )
 from mha_utils.contracts import (
     checked,
+    require_bools,
     require_divisible,
+    require_dtype,
+    require_enough_keys,
+    require_input,
     require_mask,
     require_probability,
     require_sizes,
     require_width,
 )
+from mha_utils.precision import in_float32
 
 
 class SelfAttentionHead(nn.Module):
@@ -42,6 +47,7 @@ class SelfAttentionHead(nn.Module):
         super().__init__()
         value_dim = head_dim if value_dim is None else value_dim
         require_sizes(embed_dim=embed_dim, head_dim=head_dim, value_dim=value_dim)
+        require_bools(bias=bias)
         self.q_proj = nn.Linear(embed_dim, head_dim, bias=bias)
         self.k_proj = nn.Linear(embed_dim, head_dim, bias=bias)
         self.v_proj = nn.Linear(embed_dim, value_dim, bias=bias)
@@ -64,7 +70,8 @@ class SelfAttentionHead(nn.Module):
             ValueError: if x is not (*B, T, embed_dim) with T at least 1, or the mask
                 does not broadcast to (*B, T, T).
         """
-        require_width("x", x, self.q_proj.in_features, "embed_dim")
+        require_bools(need_weights=need_weights)
+        require_input("x", x, self.q_proj, "embed_dim")
         out, weights = attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
         return (out, weights) if need_weights else out
 
@@ -109,6 +116,7 @@ class StackedHeads(nn.Module):
             ValueError: if x is not (B, T, embed_dim).
         """
         require_width("x", x, self.q_weight.shape[1], "embed_dim")
+        require_dtype("x", x, self.q_weight)
         copies = x.unsqueeze(1)  # (B, 1, T, D) meets (H, D, Dh)
         q, k, v = copies @ self.q_weight, copies @ self.k_weight, copies @ self.v_weight
         heads, _ = attention(q, k, v, mask)
@@ -153,6 +161,7 @@ class MultiHeadAttention(nn.Module):
         require_probability(dropout=dropout)
         qdim, kdim, vdim = (embed_dim if d is None else d for d in (qdim, kdim, vdim))
         require_sizes(qdim=qdim, kdim=kdim, vdim=vdim)
+        require_bools(bias=bias)
         made = {"bias": bias, "device": device, "dtype": dtype}
         self.num_heads, self.dropout = num_heads, dropout
         self.q_proj = nn.Linear(qdim, embed_dim, **made)
@@ -192,20 +201,27 @@ class MultiHeadAttention(nn.Module):
         """
         context = x if context is None else context
         values = context if values is None else values
-        require_width("x", x, self.q_proj.in_features, "qdim")
-        require_width("context", context, self.k_proj.in_features, "kdim")
-        require_width("values", values, self.v_proj.in_features, "vdim")
+        require_bools(is_causal=is_causal, need_weights=need_weights)
+        require_input("x", x, self.q_proj, "qdim")
+        require_input("context", context, self.k_proj, "kdim")
+        require_input("values", values, self.v_proj, "vdim")
         require_mask(mask, (len(x), self.num_heads, x.shape[1], context.shape[1]))
+        require_enough_keys(is_causal, x.shape[1], context.shape[1])
 
         q = split_heads(self.q_proj(x), self.num_heads)
         k = split_heads(self.k_proj(context), self.num_heads)
         v = split_heads(self.v_proj(values), self.num_heads)
+        heads, weights = self.compute_heads(q, k, v, mask, is_causal, need_weights)
+        out = self.out_proj(merge_heads(heads))
+        return (out, weights) if need_weights else out
+
+    @in_float32
+    def compute_heads(self, q, k, v, mask, is_causal, need_weights):
+        """From q, k, v (B, H, ., Dh) to heads (B, H, T, Dh) and weights (B, H, T, S)."""
         scores = attention_scores(q, k)
         if is_causal:
-            causal = causal_mask(x.shape[1], context.shape[1], x.device)
+            causal = causal_mask(q.shape[-2], k.shape[-2], q.device)
             scores = scores.masked_fill_(~causal, -torch.inf)  # in place: nobody else has them
             mask = None if mask is None else mask & causal
         weights = attention_weights(scores, mask)
-        heads = F.dropout(weights, self.dropout, self.training) @ v
-        out = self.out_proj(merge_heads(heads))
-        return (out, weights) if need_weights else out
+        return F.dropout(weights, self.dropout, self.training) @ v, weights

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from mha_utils.contracts import require_width
+from mha_utils.contracts import require_kind, require_width
 from mha_utils.modules import MultiHeadAttention
 
 
@@ -10,8 +10,9 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     """A `MultiHeadAttention` with a copy of the weights of an `nn.MultiheadAttention`.
 
     Raises:
-        ValueError: if the module has `add_bias_kv` or `add_zero_attn`.
+        ValueError: if it is no `nn.MultiheadAttention`, or has `add_bias_kv` or `add_zero_attn`.
     """
+    require_kind("module", module, nn.MultiheadAttention)
     if module.bias_k is not None or module.add_zero_attn:
         raise ValueError("add_bias_kv and add_zero_attn have no counterpart here")
     ours = MultiHeadAttention(
@@ -33,8 +34,10 @@ def to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
     """An `nn.MultiheadAttention` (batch_first) with a copy of the weights.
 
     Raises:
-        ValueError: if `qdim` is not `embed_dim`: it has no counterpart there.
+        ValueError: if it is no `MultiHeadAttention`, or `qdim` is not `embed_dim`: that has no
+            counterpart there.
     """
+    require_kind("module", module, MultiHeadAttention)
     embed_dim = module.out_proj.out_features
     require_width("q_proj.weight", module.q_proj.weight, embed_dim, "embed_dim")
     theirs = nn.MultiheadAttention(

@@ -55,7 +55,8 @@ def attention_batched(q, k, v, mask=None) -> tuple[np.ndarray, np.ndarray]:
     largest = np.max(scores, axis=-1, keepdims=True, where=allowed, initial=-1e300)
     powers = np.exp(np.where(allowed, scores - largest, -np.inf))
     total = powers.sum(axis=-1, keepdims=True)
-    weights = np.divide(powers, total, out=np.zeros_like(powers), where=total > 0)
+    some = allowed.any(axis=-1, keepdims=True)  # where not: zeros
+    weights = np.divide(powers, total, out=np.zeros_like(powers), where=some)
     return np.einsum("...ts,...sv->...tv", weights, v), weights
 
 

@@ -13,16 +13,16 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mha_utils.attention import causal_mask
-from mha_utils.contracts import checked, require_enough_keys, require_mask, require_probability
-from mha_utils.masks import to_additive
+from mha_utils.contracts import (
+    checked,
+    require_bools,
+    require_enough_keys,
+    require_mask,
+    require_probability,
+)
+from mha_utils.precision import in_float32
 
 QUERY_BLOCK = 128  # queries that are computed at once where they are taken in blocks
-CPU = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
-COMPUTES = {  # what this processor multiplies itself; the rest is converted number by number
-    torch.bfloat16: any(CPU.get(name) for name in ("amx_bf16", "avx512_bf16", "bf16")),
-    torch.float16: any(CPU.get(name) for name in ("amx_fp16", "avx512_fp16", "fp16_arith")),
-}
-HAS_BFLOAT16_WITHOUT_TILES = bool(CPU.get("avx512_bf16") and not CPU.get("amx_bf16"))
 
 
 @checked
@@ -35,6 +35,8 @@ def attend(
     dropout: float = 0.0,
 ) -> Float[Tensor, "B H T Dh"]:
     """softmax(q kᵀ / sqrt(Dh)) v for every head, in the way that is fastest here.
+
+    No way is less accurate than PyTorch's kernel, and none depends on the kind of processor.
 
     Args:
         q: queries, (B, H, T, Dh).
@@ -49,19 +51,19 @@ def attend(
     """
     query_len, key_len = q.shape[-2], k.shape[-2]
     require_mask(mask, (*q.shape[:-1], key_len))
+    require_bools(is_causal=is_causal)
     require_enough_keys(is_causal, query_len, key_len)
     require_probability(dropout=dropout)
     if query_len == 1:  # it is the last, and sees every key
         is_causal = False
-    has_two_masks = is_causal and (mask is not None or query_len != key_len)
-    if prefers_products(q, k, dropout):
+    if 0 < dropout < 1 and takes_blocks(q):
         q, k, v = (t.contiguous() for t in (q, k, v))
         return in_blocks(by_products, q, k, v, mask, is_causal, dropout)
-    if not has_two_masks:
+    if not is_causal or (mask is None and query_len == key_len):
         return by_kernel(q, k, v, mask, dropout, is_causal)
-    if torch.compiler.is_compiling():  # a loop would be compiled anew for every length
-        return by_kernel(q, k, v, joined_mask(q, k, mask, is_causal), dropout)
-    return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
+    if takes_blocks(q):
+        return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
+    return by_kernel(q, k, v, joined_mask(q, k, mask, is_causal), dropout)
 
 
 def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False):
@@ -73,12 +75,13 @@ def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False):
     return F.scaled_dot_product_attention(q, k, v, mask, **options).masked_fill(empty, 0.0)
 
 
+@in_float32
 def by_products(q, k, v, mask=None, dropout=0.0):
     """Two batched products around a softmax, which overwrites the scores where it may."""
     scores = (q * q.shape[-1] ** -0.5) @ k.mT
     if mask is not None:
         mask, empty = without_empty_rows(mask)
-        scores += to_additive(mask, scores.dtype)
+        scores = scores.masked_fill_(~mask, -torch.inf)
     weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
     heads = dropped(weights, dropout) @ v
     return heads if mask is None else heads.masked_fill(empty, 0.0)
@@ -103,7 +106,7 @@ def dropped(weights: Tensor, p: float) -> Tensor:
     if p == 0:
         return weights
     limit = int(p * 65536)
-    words = torch.randint(-(2**63), 2**63 - 1, (weights.numel() // 4 + 1,))
+    words = torch.randint(-(2**63), 2**63 - 1, (weights.numel() // 4 + 1,), device=weights.device)
     bits = words.view(torch.int16)[: weights.numel()].view(weights.shape)
     return weights.masked_fill(bits < limit - 32768, 0.0) * (65536 / (65536 - limit))
 
@@ -131,18 +134,10 @@ def part_of(mask: Tensor, start: int, stop: int, seen: int) -> Tensor:
     return mask[..., :seen] if mask.shape[-1] > 1 else mask
 
 
-def is_emulated(x: Tensor) -> bool:
-    """Whether x is on a processor that has no product for its dtype: float32 is faster there."""
-    return x.device.type == "cpu" and not COMPUTES.get(x.dtype, True)
+def takes_blocks(q: Tensor) -> bool:
+    """Whether a loop over blocks pays: on a CPU, where it saves work and memory.
 
-
-def prefers_products(q: Tensor, k: Tensor, dropout: float) -> bool:
-    """Where blocks of plain products are faster than the fused kernel; measured, not deduced.
-
-    On a CPU with live dropout, where the kernel falls back to a slow path; and in bfloat16 on
-    a CPU that has its products but no tiles, as long as what training keeps stays in the cache.
+    On a GPU it would be many small launches, and `torch.compile` would compile it anew for
+    every length.
     """
-    if q.device.type != "cpu" or dropout == 1 or torch.compiler.is_compiling():
-        return False
-    fits = not q.requires_grad or k.shape[-2] <= 1024
-    return dropout > 0 or (q.dtype == torch.bfloat16 and HAS_BFLOAT16_WITHOUT_TILES and fits)
+    return q.device.type == "cpu" and not torch.compiler.is_compiling()

@@ -176,14 +176,14 @@ CASES = {
             x(4, 3, 8), mask=torch.ones(4, 3, 3, dtype=torch.bool)
         ),
         "mask must be (T, S) = (3, 3) or broadcast to (B, H, T, S) = (4, 4, 3, 3) from four "
-        "dimensions, got (4, 3, 3)",
+        "dimensions, as padding (B, 1, 1, S) does, got (4, 3, 3)",
     ),
     "module: mask not sliced": (
         lambda: mha_utils.MultiHeadAttention(8, 4)(
             x(2, 1, 8), mask=torch.ones(6, 6, dtype=torch.bool)
         ),
         "mask must be (T, S) = (1, 1) or broadcast to (B, H, T, S) = (2, 4, 1, 1) from four "
-        "dimensions, got (6, 6)",
+        "dimensions, as padding (B, 1, 1, S) does, got (6, 6)",
     ),
     "module: causal with fewer keys than queries": (
         lambda: mha_utils.MultiHeadAttention(8, 4)(x(1, 3, 8), x(1, 2, 8), is_causal=True),
@@ -212,7 +212,7 @@ CASES = {
     "masks: three dimensions": (
         lambda: masks.to_torch_mha(torch.ones(2, 3, 3, dtype=torch.bool), (2, 4, 3, 3)),
         "mask must be (T, S) = (3, 3) or broadcast to (B, H, T, S) = (2, 4, 3, 3) from four "
-        "dimensions, got (2, 3, 3)",
+        "dimensions, as padding (B, 1, 1, S) does, got (2, 3, 3)",
     ),
     "unknown words": (
         lambda: data.Vocabulary("a cat").encode("a dog"),

@@ -34,7 +34,7 @@ SIZES = [
     (3, 17, 5, 8, 8),
 ]
 MASKS = ["none", "causal", "padding", "causal padding", "per head", "empty rows", "per query"]
-WAYS = ["as chosen", "products", "long"]
+WAYS = ["as on a CPU", "as on a GPU", "by products"]
 
 
 def make_pair(d, h, dtype=torch.float64, **options):
@@ -78,11 +78,15 @@ def gradients(module, inputs, options):
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
-    """Every case also by blocks of products, whatever this processor prefers, and as if long."""
-    if request.param == "products":
-        monkeypatch.setattr(ways, "prefers_products", lambda q, k, dropout: dropout < 1)
-    if request.param == "long":
-        monkeypatch.setattr(FusedMultiHeadAttention, "long", 1)
+    """Every case by the kernel in blocks, by the kernel at once, and by products."""
+    if request.param == "as on a GPU":
+        monkeypatch.setattr(ways, "takes_blocks", lambda q: False)
+    if request.param == "by products":
+
+        def products(q, k, v, mask=None, dropout=0.0, is_causal=False):
+            return ways.by_products(q, k, v, ways.joined_mask(q, k, mask, is_causal), dropout)
+
+        monkeypatch.setattr(ways, "by_kernel", products)
     return request.param
 
 
@@ -122,7 +126,6 @@ def test_other_widths(widths):
     q, k, v = (width or 8 for width in widths)
     inputs = draw(2, 3, q), draw(2, 4, k, seed=2), draw(2, 4, v, seed=3)
     torch.testing.assert_close(fused(*inputs), explicit(*inputs), atol=1e-12, rtol=0)
-    assert hasattr(fused, "qkv_proj") == (q == k == v)
 
 
 def test_signatures_are_the_same():
@@ -141,27 +144,6 @@ def test_the_same_seed_gives_the_same_module():
         states.append(module(12, 3).state_dict())
     assert states[0].keys() == states[1].keys()
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-
-
-def test_there_is_one_projection_of_the_tokens():
-    fused = FusedMultiHeadAttention(8, 2)
-    calls = []
-    fused.qkv_proj.register_forward_hook(lambda *_: calls.append("qkv"))
-    fused(draw(1, 3, 8, dtype=torch.float32))
-    assert calls == ["qkv"]
-    assert [name for name, _ in fused.named_parameters()] == [
-        *("out_proj.weight", "out_proj.bias", "qkv_proj.weight", "qkv_proj.bias")
-    ]
-
-
-@pytest.mark.parametrize(("seq_len", "copied"), [(4095, False), (4096, True)])
-def test_keys_and_values_of_long_sequences_are_copied_head_by_head(seq_len, copied):
-    module = FusedMultiHeadAttention(4, 2)
-    x = draw(1, seq_len, 4, dtype=torch.float32)
-    q, k, v = module.project(x, x, x, False)
-    assert [h.is_contiguous() for h in (q, k, v)] == [False, copied, copied]
-    expected = torch.cat([q, k, v]).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(torch.cat(module.qkv_proj(x).chunk(3, dim=-1)), expected)
 
 
 @pytest.mark.parametrize("mask_name", MASKS)
@@ -260,12 +242,10 @@ def test_the_ends_of_dropout(p):
 # ---- dtypes and devices ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("emulated", [True, False])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("mask_name", MASKS)
-def test_half_precision(dtype, mask_name, emulated, way, monkeypatch):
+def test_half_precision(dtype, mask_name, way):
     """Error against float64, in units of the explicit module's own error in this dtype."""
-    monkeypatch.setattr(ways, "COMPUTES", dict.fromkeys(ways.COMPUTES, not emulated))
     options = make_mask(mask_name, 2, 2, 9, 9)
     explicit, fused = make_pair(8, 2, dtype)
     exact, _ = make_pair(8, 2)
@@ -320,7 +300,7 @@ class Largest(torch.utils._python_dispatch.TorchDispatchMode):
 
 
 @pytest.mark.parametrize("mask_name", ["none", "causal", "padding", "causal padding"])
-def test_no_tensor_of_all_weights_is_made(mask_name, way):
+def test_no_tensor_of_all_weights_is_made(mask_name):
     """The explicit module makes H x T x T numbers; the fused one at most blocks of 128 x T."""
     explicit, fused = make_pair(8, 4, torch.float32)
     options = make_mask(mask_name, 1, 4, 1024, 1024)
@@ -352,17 +332,6 @@ def test_states_travel_both_ways():
     other.load_state_dict(nested.state_dict())
     nested.load_state_dict(other.state_dict(), assign=True)
     assert set(map(type, nested.parameters())) == {nn.Parameter}
-
-
-def test_states_that_do_not_fit_are_named():
-    fused = FusedMultiHeadAttention(6, 3)
-    state = MultiHeadAttention(6, 3).state_dict()
-    for name, tensor in (("k_proj.weight", torch.ones(3, 6)), ("q_proj.bias", torch.ones(8))):
-        with pytest.raises(RuntimeError, match=name):
-            fused.load_state_dict(state | {name: tensor})
-    del state["v_proj.bias"]
-    with pytest.raises(RuntimeError, match=r"q_proj\.bias"):
-        fused.load_state_dict(state)
 
 
 @pytest.mark.parametrize("kdim", [6, 5])
@@ -445,9 +414,3 @@ def test_says_what_the_explicit_module_says(name):
             WRONG[name](kind)
         texts.append(str(error.value))
     assert texts[0] == texts[1]
-
-
-def test_wrong_dtype_of_x_is_refused_as_everywhere():
-    for kind in (MultiHeadAttention, FusedMultiHeadAttention):
-        with pytest.raises(RuntimeError, match="dtype"):
-            kind(8, 2)(torch.zeros(1, 3, 8, dtype=torch.bfloat16))

@@ -64,10 +64,11 @@ def test_contributing_is_short():
 
 LAYERS = {
     "contracts": set(),
-    "attention": {"contracts"},
-    "modules": {"attention", "contracts"},
-    "ways": {"attention", "masks", "contracts"},
-    "fused": {"modules", "attention", "ways", "contracts"},
+    "precision": set(),
+    "attention": {"contracts", "precision"},
+    "modules": {"attention", "contracts", "precision"},
+    "ways": {"attention", "contracts", "precision"},
+    "fused": {"modules", "ways"},
     "porting": {"modules", "contracts"},
     "masks": {"contracts"},
     "probes": {"contracts"},

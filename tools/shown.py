@@ -12,8 +12,8 @@ SOURCES = (mha_utils, reference, ladder, ways, bench)
 def shown_source(name: str) -> str:
     """The source of `name` as it stands in a chapter.
 
-    Left out: the decorator `@checked`, calls of `require_...`, and every docstring line
-    after the first. Everything else is the package's code to the letter.
+    Left out: the decorators `@checked` and `@in_float32`, calls of `require_...`, and every
+    docstring line after the first. Everything else is the package's code to the letter.
     """
     found = {getattr(source, name) for source in SOURCES if hasattr(source, name)}
     if len(found) != 1:
@@ -25,7 +25,7 @@ def shown_source(name: str) -> str:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             _shorten_docstring(node, lines)
             for decorator in node.decorator_list:
-                if getattr(decorator, "id", None) == "checked":
+                if getattr(decorator, "id", None) in ("checked", "in_float32"):
                     lines[decorator.lineno - 1] = None
         elif _is_guard(node):
             _blank(lines, node)

@@ -5,7 +5,6 @@ must reproduce, and returns a layer: x (B, T, D) -> out (B, T, D). It raises `Le
 reason where it cannot take part.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -72,6 +71,25 @@ class StackedLayer(nn.Module):
         return self.out_proj(self.heads(x, mask))
 
 
+class OneProduct(nn.Module):
+    """q, k and v from one matrix (3D, D); then the steps of the explicit module."""
+
+    def __init__(self, module: MultiHeadAttention):
+        super().__init__()
+        layers = (module.q_proj, module.k_proj, module.v_proj)
+        self.num_heads, self.compute_heads = module.num_heads, module.compute_heads
+        self.qkv_proj = nn.Linear(module.q_proj.in_features, 3 * module.q_proj.out_features)
+        self.qkv_proj.weight.data = torch.cat([layer.weight.detach() for layer in layers])
+        self.qkv_proj.bias.data = torch.cat([layer.bias.detach() for layer in layers])
+        self.out_proj = module.out_proj
+
+    def forward(self, x: Tensor, is_causal: bool) -> Tensor:
+        parts = self.qkv_proj(x).chunk(3, dim=-1)
+        q, k, v = (split_heads(part, self.num_heads) for part in parts)
+        heads, _ = self.compute_heads(q, k, v, None, is_causal, need_weights=True)
+        return self.out_proj(merge_heads(heads))
+
+
 def loop_over_heads(case: Case, module: MultiHeadAttention) -> nn.Module:
     _refuse_dropout(case)
     mask = _allowed(case)
@@ -93,12 +111,8 @@ def fused(case: Case, module: MultiHeadAttention) -> nn.Module:
 
 
 def one_product(case: Case, module: MultiHeadAttention) -> nn.Module:
-    """Between explicit and fused: q, k and v in one product, the maps still made."""
-
-    def call(layer: FusedMultiHeadAttention, x: Tensor) -> Tensor:
-        return layer(x, is_causal=case.is_causal, need_weights=True)[0]
-
-    return Layer(_twin(case, module), call)
+    """Explicit, but q, k and v in one product."""
+    return Layer(case.placed(OneProduct(module)), lambda layer, x: layer(x, case.is_causal))
 
 
 def masked_kernel(case: Case, module: MultiHeadAttention) -> nn.Module:
@@ -107,15 +121,6 @@ def masked_kernel(case: Case, module: MultiHeadAttention) -> nn.Module:
         raise LeftOut("is the fused module where nothing is masked")
     mask = _allowed(case)
     return Layer(_twin(case, module), lambda layer, x: layer(x, mask=mask))
-
-
-def heads_as_views(case: Case, module: MultiHeadAttention) -> nn.Module:
-    """The fused module without its copies for long sequences."""
-    if case.device != "cpu" or case.shape[1] < FusedMultiHeadAttention.long:
-        raise LeftOut("is the fused module at this length")
-    twin = _twin(case, module)
-    twin.long = math.inf
-    return Layer(twin, lambda layer, x: layer(x, is_causal=case.is_causal))
 
 
 def _twin(case: Case, module: MultiHeadAttention) -> FusedMultiHeadAttention:
@@ -213,7 +218,6 @@ CONTESTANTS = {
     "explicit": explicit,
     "explicit, one product": one_product,
     "fused, boolean mask": masked_kernel,
-    "fused, heads as views": heads_as_views,
     "fused": fused,
     "nn.MultiheadAttention": torch_module,
     "nn.MultiheadAttention, weights": torch_module_with_weights,

@@ -25,7 +25,6 @@ TOLERANCE = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 5e-3}
 WITHOUT_MAPS = (
     "fused",
     "fused, boolean mask",
-    "fused, heads as views",
     "x-transformers",
     "transformers, GPT-2",
     "FlexAttention, compiled",
@@ -142,7 +141,7 @@ def _row(times: dict[str, list[float]], name: str) -> dict:
 
 def _require_memory(case: Case, name: str) -> None:
     """Keep out what would not fit; and at the largest size everything but the fused module."""
-    if case.shape == LARGEST and name not in ("fused", "fused, heads as views"):
+    if case.shape == LARGEST and name != "fused":
         raise LeftOut("measured at smaller sizes only")
     maps = case.work.map_numbers * max(case.work.number_bytes, 4)
     needed = maps * (6 if case.is_training else 4)

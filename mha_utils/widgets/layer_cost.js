@@ -79,7 +79,7 @@ function costOf(name, { b, t, d, h, causal, size }) {
   const [vectors, cells] = [b * t * d, b * h * t * t];
   const isFused = name === "fused";
   const pairs = isFused && causal ? (t * (t + 1)) / 2 : t * t;
-  let numbers = isFused ? 10 * vectors : 16 * vectors + (causal ? 6 : 4) * cells;
+  let numbers = isFused ? 12 * vectors : 16 * vectors + (causal ? 6 : 4) * cells;
   if (name === "loop over heads") numbers += 3 * (h - 1) * vectors;
   const kept = { fused: 0, explicit: 2 * cells, "loop over heads": (2 * cells) / h }[name];
   return {
