@@ -58,7 +58,7 @@ def test_film_says_where_each_head_looks():
     view = film(maps=maps, sources=places)
     assert view.mass().tolist() == [[1, 0], [1 / 3, 1]]
     assert view.finding() == (
-        "Step 5. Right: first 1.00. Here left gives 1.00 to “first”, right gives 1.00 to “itself”."
+        "Step 5. Right: first 1.0. Here left gives 1.0 to “first”, right gives 1.0 to “itself”."
     )
 
 

@@ -62,14 +62,18 @@ function read(model, bytes) {
 }
 
 function describe({ step, curves, frame, heads, weights, sources, length }) {
-  const scores = curves.map(([name, values]) => `${name} ${values[frame].toFixed(2)}`).join(", ");
+  const scores = curves.map(([name, values]) => `${name} ${tenths(values[frame])}`).join(", ");
   const looks = heads.map((head, h) => {
     const masses = sources.map(({ places }) => mean(
       places.map((j, i) => (j < 0 ? null : weights[h][i * length + j])).filter((w) => w !== null)));
     const best = masses.indexOf(Math.max(...masses));
-    return `${head} gives ${masses[best].toFixed(2)} to “${sources[best].name}”`;
+    return `${head} gives ${tenths(masses[best])} to “${sources[best].name}”`;
   });
   return `Step ${step}. Right: ${scores}. Here ${looks.join(", ")}.`;
+}
+
+function tenths(share) {  // what training gives is not the same to two decimals on every machine
+  return (Math.round(10 * share) / 10).toFixed(1);
 }
 
 function mean(numbers) {

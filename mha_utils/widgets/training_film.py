@@ -1,5 +1,7 @@
 """Attention maps while a model learns: drag through the training steps."""
 
+import math
+
 import numpy as np
 import torch
 import traitlets
@@ -77,11 +79,11 @@ class TrainingFilm(LiveView):
         return np.stack(found, axis=-1)
 
     def finding(self) -> str:
-        scores = ", ".join(f"{name} {values[self.frame]:.2f}" for name, values in self.curves)
+        scores = ", ".join(f"{name} {_tenths(values[self.frame])}" for name, values in self.curves)
         looks = []
         for head, row in zip(self.heads, self.mass()):
             best = int(row.argmax())
-            looks.append(f"{head} gives {row[best]:.2f} to “{self.sources[best][0]}”")
+            looks.append(f"{head} gives {_tenths(row[best])} to “{self.sources[best][0]}”")
         return f"Step {self.steps[self.frame]}. Right: {scores}. Here {', '.join(looks)}."
 
     def still(self) -> Image.Image:
@@ -91,6 +93,11 @@ class TrainingFilm(LiveView):
             for head, weights in zip(self.heads, self.weights())
         }
         return grids_picture(grids, words, words, None, self.finding())
+
+
+def _tenths(share: float) -> str:
+    """One decimal: what training gives is not the same to two on every machine."""
+    return f"{math.floor(10 * float(share) + 0.5) / 10:.1f}"  # ties as JavaScript's Math.round
 
 
 def _require_fit(steps, maps, labels, heads, curves, sources) -> None:
