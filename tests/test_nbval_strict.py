@@ -1,119 +1,150 @@
-"""The stored outputs bite: a changed number, a changed package, a cleared cell turn nbval red."""
+"""The stored outputs bite: one notebook, each cell with one thing wrong, and what is said of it."""
 
+import base64
+import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools.nbval_strict import same_text
-from tools.notebooks import FOLDER, shown_name
+from tools.comparing import same_text
+from tools.notebooks import LIVE, STATE
 
-ROOT = FOLDER.parent
-CHAPTER = "01_single_head.ipynb"
-
-
-def run_nbval(notebook, folder: Path, package: Path = ROOT) -> tuple[int, str]:
-    """Run strict nbval on a notebook in a folder of its own; `package` holds mha_utils."""
-    path = folder / CHAPTER
-    nbformat.write(notebook, path)
-    command = [sys.executable, "-m", "pytest", str(path), f"--rootdir={folder}", "-c", os.devnull]
-    command += ["-p", "tools.nbval_strict", "--nbval", "--nbval-current-env", "-q", "-x"]
-    command += ["-p", "no:cacheprovider", "-p", "no:xdist"]
-    env = os.environ | {"PYTHONPATH": f"{package}{os.pathsep}{ROOT}"}
-    env.pop("PYTEST_ADDOPTS", None)
-    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
-    return result.returncode, result.stdout
+DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+SHOW = f"from IPython.display import display\ndisplay({{'image/png': {DOT!r}}}, raw=True)"
+COUNT = "runs = globals().get('runs', 0) + 1\nprint({})"
+TORCH = """
+given = threads = int(__import__("os").environ.get("OMP_NUM_THREADS", 7))
+def get_num_threads(): return threads
+def set_num_threads(number): globals().update(threads=number)
+"""  # a stand-in: the real one takes seconds to import
 
 
-def chapter():
-    return nbformat.read(FOLDER / CHAPTER, as_version=4)
+def printed(text):
+    return [new_output("stream", name="stdout", text=text + "\n")]
 
 
-def copy_package(folder: Path, name: str, old: str, new: str) -> Path:
-    """A copy of mha_utils with one change of its source."""
-    target = folder / "changed" / "mha_utils"
-    for source in (ROOT / "mha_utils").rglob("*"):
-        if source.suffix in {".py", ".js", ".css"}:
-            copy = target / source.relative_to(ROOT / "mha_utils")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(source.read_text("utf-8"), "utf-8")
-    text = (target / name).read_text("utf-8")
-    assert text.count(old) == 1, "the line to break is gone: update the test"
-    (target / name).write_text(text.replace(old, new), "utf-8")
-    return target.parent
+def value(text):
+    return [new_output("execute_result", data={"text/plain": text}, execution_count=1)]
 
 
-def test_green_as_it_is(tmp_path):
-    code, text = run_nbval(chapter(), tmp_path)
-    assert code == 0, text
-
-
-def test_red_when_one_stored_number_is_changed(tmp_path):
-    notebook = chapter()
-    outputs = [o for c in notebook.cells for o in c.get("outputs", []) if "0.7614" in str(o)]
-    outputs[0].text = outputs[0].text.replace("0.7614", "0.7616")
-    code, text = run_nbval(notebook, tmp_path)
-    assert code == 1
-    assert "Cell outputs differ" in text
-
-
-def test_red_when_a_cell_is_cleared(tmp_path):
-    notebook = chapter()
-    cell = next(c for c in notebook.cells if c.get("outputs"))
-    cell.outputs, cell.execution_count = [], None
-    code, text = run_nbval(notebook, tmp_path)
-    assert code == 1
-    assert "Stored without having been run" in text
-
-
-def test_red_when_outputs_are_cleared_but_the_count_is_kept(tmp_path):
-    notebook = chapter()
-    next(c for c in notebook.cells if "print" in c.source).outputs = []
-    code, text = run_nbval(notebook, tmp_path)
-    assert code == 1
-    assert "Cell outputs differ" in text
-
-
-def test_red_when_a_picture_is_missing(tmp_path):
-    notebook = chapter()
-    cell = next(c for c in notebook.cells if "image/png" in str(c.get("outputs")))
-    del cell.outputs[0].data["image/png"]
-    code, text = run_nbval(notebook, tmp_path)
-    assert code == 1
-    assert "0 pictures stored, 1 came" in text
-
-
-SCALE = (" / q.shape[-1] ** 0.5", "")
-FAULTS = {
-    "scale removed": ("attention.py", *SCALE),
-    "softmax over queries": (
-        "attention.py",
-        "return scores.softmax(dim=-1)",
-        "return scores.softmax(dim=-2)",
+PICTURE = [new_output("display_data", data={"image/png": DOT})]
+DIFFER, SECOND = "Cell outputs differ", "(its second run, right after the first)"
+CELLS = {  # source, stored outputs, what nbval has to say; "" where it has to pass
+    "as stored": ("print(0.25)", printed("0.25"), ""),
+    "the last digit": ("print(0.7615)", printed("0.7614"), ""),
+    "a changed number": ("print(0.7616)", printed("0.7614"), DIFFER),
+    "a changed last digit of an integer": ("print(11)", printed("12"), DIFFER),
+    "a changed value": ("0.7616", value("0.7614"), DIFFER),
+    "a value": ("0.7614", value("0.7614"), ""),
+    "a value that is not stored": ("0.7614", [], DIFFER),
+    "a value after a semicolon": ("0.7614;", [], ""),
+    "a value of before": ("Out[max(Out)]", value("0.7614"), ""),
+    "outputs cleared": ("print(1)", [], DIFFER),
+    "stored and not printed": ("pass", printed("1"), DIFFER),
+    "a picture": (SHOW, PICTURE, ""),
+    "a picture that is not stored": (SHOW, [], "0 pictures stored, 1 came"),
+    "a picture that is not drawn": ("pass", PICTURE, "1 pictures stored, 0 came"),
+    "an error": ("1 / 0", [], "Cell execution caused an exception"),
+    "something else when run again": (COUNT.format("runs"), printed("1"), SECOND),
+    "an error when run again": (COUNT.format("1 / (4 - runs)"), printed("1.0"), SECOND),
+    "something else with other threads": (
+        "import torch\nprint(torch.get_num_threads() == torch.given)",
+        printed("True"),
+        SECOND,
     ),
-    "v through k's projection": ("modules.py", "self.v_proj(x), mask", "self.k_proj(x), mask"),
-    "ids with a hole": ("data.py", "enumerate(self.words)}", "enumerate(self.words, 1)}"),
+    "one thread in the second run": ("assert torch.get_num_threads() in (7, 1)", [], ""),
+    "live": ("print(0.1)", [], ""),
+    "live, and its assert fails": ("assert 1 > 2", [], "Cell execution caused an exception"),
+    "never run": ("x = 1", [], "Stored without having been run"),
+    "the first run has the threads of before": (
+        "print(torch.get_num_threads())",
+        printed("7"),
+        SECOND,
+    ),
+    "a view": ("import ipywidgets\nview = ipywidgets.IntSlider(5)", [], ""),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_red_when_the_package_is_broken(fault, tmp_path):
-    package = copy_package(tmp_path, *FAULTS[fault])
-    code, text = run_nbval(chapter(), tmp_path, package)
-    assert code == 1, text
+class Keep:
+    """What nbval said of each cell."""
+
+    def __init__(self):
+        self.said: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            self.said[report.nodeid.split("::")[1]] = str(report.longrepr or "")
 
 
-def test_red_when_the_scale_is_removed_and_the_chapter_shows_it(tmp_path):
-    notebook = chapter()
-    cell = next(c for c in notebook.cells if shown_name(c) == "attention_scores")
-    assert SCALE[0] in cell.source
-    cell.source = cell.source.replace(*SCALE)
-    package = copy_package(tmp_path, "attention.py", *SCALE)
-    code, text = run_nbval(notebook, tmp_path, package)
-    assert code == 1, text
+def notebook():
+    cells = [new_code_cell(source, outputs=outputs) for source, outputs, _ in CELLS.values()]
+    for number, (name, cell) in enumerate(zip(CELLS, cells), start=1):
+        cell.execution_count = None if name == "never run" else number
+        cell.metadata.tags = [LIVE] if name.startswith("live") else []
+    return new_notebook(cells=cells)
+
+
+def run_nbval(folder: Path, book) -> list[str]:
+    """Strict nbval in a session of its own, in this process."""
+    nbformat.write(book, folder / "book.ipynb")
+    keep = Keep()
+    quiet = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
+    quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.nbval_strict"]
+    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=20"]
+    pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
+    return list(keep.said.values())
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("strict")
+    (folder / "torch.py").write_text(TORCH)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MHA_THREADS", raising=False)
+        return dict(zip(CELLS, run_nbval(folder, notebook()), strict=True))
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_is_judged(said, name):
+    expected = CELLS[name][2]
+    assert expected in said[name]
+    assert bool(expected) == bool(said[name]), said[name]
+    if expected == DIFFER:
+        assert "(its first run)" in said[name]
+
+
+def test_a_changed_package_turns_a_notebook_red_and_mha_threads_rules(tmp_path, monkeypatch):
+    monkeypatch.setenv("MHA_THREADS", "3")
+    (tmp_path / "torch.py").write_text(TORCH)
+    (tmp_path / "piece.py").write_text("scale = 0.5")
+    cells = [
+        new_code_cell("import piece, torch", execution_count=1),
+        new_code_cell("print(piece.scale)", execution_count=2, outputs=printed("0.7")),
+        new_code_cell("assert torch.get_num_threads() == 3", execution_count=3),
+    ]
+    first, second, third = run_nbval(tmp_path, new_notebook(cells=cells))
+    assert first == third == ""
+    assert DIFFER in second
+
+
+def test_what_the_chapters_gave_is_kept_for_the_site(tmp_path, monkeypatch):
+    kept, really_remove = {}, shutil.rmtree
+
+    def rmtree(folder):
+        kept.update(json.loads((Path(folder) / "book.ipynb").read_text()))
+        really_remove(folder)
+
+    monkeypatch.setattr("tools.nbval_strict.shutil.rmtree", rmtree)
+    view = new_code_cell("import ipywidgets\nipywidgets.IntSlider(5)", execution_count=1)
+    view.outputs = value("IntSlider(value=5)")
+    assert run_nbval(tmp_path, new_notebook(cells=[view])) == [""]
+    (output,) = kept["cells"][0]["outputs"]
+    model = output["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert kept["metadata"]["widgets"][STATE]["state"][model]["state"]["value"] == 5
 
 
 @pytest.mark.parametrize(

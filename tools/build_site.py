@@ -1,8 +1,8 @@
 """Build the series as a static site: `make site` writes build/site.
 
 Sphinx with MyST-NB and the Furo theme make the pages, the navigation and the search. Every chapter
-is executed once more to learn the state of its live view, which is then embedded in the page
-(`mha_utils.widgets.page`): it works with no kernel and no network.
+is executed to learn the state of its live views, which are then embedded in the page
+(`mha_utils.widgets.page`): they work with no kernel and no network.
 """
 
 import argparse
@@ -15,10 +15,9 @@ from nbclient import NotebookClient
 from sphinx.cmd.build import main as sphinx
 
 from mha_utils.widgets.page import embed, host_script
-from tools.notebooks import FOLDER, WIDGET, chapters, merge_streams
+from tools.notebooks import FOLDER, STATE, WIDGET, chapters, merge_streams
 
 ROOT = FOLDER.parent
-STATE = "application/vnd.jupyter.widget-state+json"
 CONFIGURATION = """
 project = "Multi-head attention, step by step"
 extensions = ["myst_nb"]
@@ -45,8 +44,12 @@ STYLE = """
 """
 
 
-def build(target: Path) -> Path:
-    """Write the site to `target`/site and return that folder."""
+def build(target: Path, executed: Path | None = None) -> Path:
+    """Write the site to `target`/site and return that folder.
+
+    Chapters that lie in the folder `executed`, with outputs and the state of their views, are
+    taken from there.
+    """
     source = target / "source"
     shutil.rmtree(target, ignore_errors=True)
     (source / "static").mkdir(parents=True)
@@ -57,7 +60,11 @@ def build(target: Path) -> Path:
     (source / "index.md").write_text(front_page())
     (source / "notebooks").mkdir()
     for path in chapters():
-        notebook = nbformat.read(path, as_version=4)
+        ready = executed and executed / path.name
+        is_ready = ready is not None and ready.exists()
+        notebook = nbformat.read(ready if is_ready else path, as_version=4)
+        if not is_ready:
+            execute(notebook)
         embed_views(notebook)
         nbformat.write(notebook, source / "notebooks" / path.name)
         print(f"site: {path.name}", flush=True)
@@ -82,21 +89,30 @@ def front_page() -> str:
     )
 
 
-def embed_views(notebook) -> None:
-    """Execute the notebook and put each live view into its page as HTML."""
+def execute(notebook) -> None:
     client = NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=True)
     client.execute(cwd=str(FOLDER))
+
+
+def embed_views(notebook) -> None:
+    """Put each live view of an executed notebook into its page as HTML."""
     models = notebook.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type != "code":
             continue
-        cell.outputs = merge_streams(cell.outputs)
+        cell.outputs = [o for o in merge_streams(cell.outputs) if not _is_closed(o, models)]
         for output in cell.outputs:
             data = output.get("data", {})
             if WIDGET in data:
                 state = state_of(models[data[WIDGET]["model_id"]])
                 still = base64.b64decode(data["image/png"])
                 output.data = {"text/html": embed(f"v{number}", state, still, data["text/plain"])}
+
+
+def _is_closed(output, models: dict) -> bool:
+    """A bar of progress that has ended; a live view would have a picture."""
+    data = output.get("data", {})
+    return WIDGET in data and "image/png" not in data and data[WIDGET]["model_id"] not in models
 
 
 def state_of(model: dict) -> dict:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools.nbval_strict import same_text
+from tools.comparing import same_text
 from tools.notebooks import LIVE
 
 FOLDER = Path(__file__).parents[1] / "notebooks"

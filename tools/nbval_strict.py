@@ -1,59 +1,147 @@
 """Make nbval a regression suite: a pytest plugin that closes the holes of nbval 0.11.
 
-nbval alone lets pass: a cell that was never run, pictures that are missing.
+nbval alone lets pass: a cell that was never run, pictures that are missing, a cell that gives
+something else when it is run again, or with more threads.
 nbval alone fails though right: the last printed digit on another processor, a trailing `;`.
+
+Every cell is run twice: with the threads that `make lab` gives, then, right after, with one.
+`MHA_THREADS=4` runs both with four. What the chapters gave is kept until the end, for the site.
 """
 
-import re
-from decimal import Decimal
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
 
-from nbval.kernel import RunningKernel
-from nbval.plugin import IPyNbCell
+import nbformat
+import nbval.plugin
+import pytest
 
-from tools.notebooks import LIVE
+from tools.comparing import same_text
+from tools.notebooks import LIVE, STATE
 
-FLOAT = re.compile(r"(?<![\d.])-?\d+\.\d+(?!\d|\.\d)")
 TEXTS = ("text/plain", "text/html", "text/markdown")
-
-_run, _compare = IPyNbCell.runtest, IPyNbCell.compare_outputs
-
-
-def same_text(new: str, stored: str) -> bool:
-    """Equal, but each printed decimal number may be off by 1 unit of its last place."""
-    if new == stored:
-        return True
-    if _without_numbers(new) != _without_numbers(stored):
-        return False
-    pairs = zip(FLOAT.findall(new), FLOAT.findall(stored), strict=True)
-    return all(_same_number(a, b) for a, b in pairs)
-
-
-def _without_numbers(text: str) -> str:
-    return re.sub(r"\s+", " ", FLOAT.sub(" # ", text))
+EXECUTED = "MHA_EXECUTED"  # a folder with the chapters as this run of the suite executed them
+TORCH = "for torch in [__import__('sys').modules.get('torch')] if torch]"
+KEEP, ONE = "setattr(torch, 'before', torch.get_num_threads())", "torch.set_num_threads(1)"
+RUNS = {  # the two runs of a cell, and what the kernel does after each
+    "its first run": f"[({KEEP}, {ONE}) {TORCH}",
+    "its second run, right after the first": f"[torch.set_num_threads(torch.before) {TORCH}",
+}
+SAVE_VIEWS = """
+import json as _json, ipywidgets as _widgets
+with open({path!r}, "w") as _file:
+    _json.dump(_widgets.Widget.get_manager_state(), _file)
+"""
 
 
-def _same_number(new: str, stored: str) -> bool:
-    places = len(stored.split(".")[1])
-    same_places = len(new.split(".")[1]) == places
-    return same_places and abs(Decimal(new) - Decimal(stored)) <= Decimal(10) ** -places
+def pytest_configure(config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # the folder is the controller's
+    before, folder = os.environ.get(EXECUTED), tempfile.mkdtemp(prefix="executed-")
+    os.environ[EXECUTED] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder))
+    config.add_cleanup(lambda: os.environ.update({EXECUTED: before or ""}))
 
 
-def _runtest(cell: IPyNbCell) -> None:
-    if cell.cell.source.strip() and cell.cell.execution_count is None:
-        cell.raise_cell_error("Stored without having been run: use `make notebooks`")
-    _run(cell)
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    collectors = yield
+    is_notebook = [isinstance(collector, nbval.plugin.IPyNbFile) for collector in collectors]
+    return [
+        Chapter.from_parent(parent, path=file_path) if is_one else collector
+        for collector, is_one in zip(collectors, is_notebook)
+    ]
 
 
-def _compare_outputs(cell: IPyNbCell, test, ref, skip_compare=None) -> bool:
-    if LIVE in cell.cell.metadata.get("tags", []):
-        return True  # what it measures belongs to the machine; its asserts have run
-    if _pictures(test) != _pictures(ref):
-        cell.comparison_traceback = [f"{_pictures(ref)} pictures stored, {_pictures(test)} came"]
-        return False
-    for new, stored in zip(test, ref, strict=False):
-        _forgive_last_digits(new, stored, ("text",))
-        _forgive_last_digits(new.get("data", {}), stored.get("data", {}), TEXTS)
-    return _compare(cell, test, ref, skip_compare)
+@contextlib.contextmanager
+def threads_of_a_reader():
+    """What a kernel is to inherit; threads that wait sleep, or two workers cost four times more."""
+    before = dict(os.environ)
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    os.environ.pop("OMP_NUM_THREADS", None)
+    if "MHA_THREADS" in before:
+        os.environ["OMP_NUM_THREADS"] = before["MHA_THREADS"]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+class Kernel(nbval.plugin.RunningKernel):
+    """Counts cells as a notebook does, and changes the threads between two runs."""
+
+    afterwards = ""
+
+    def execute_cell_input(self, source: str, allow_stdin=None) -> str:
+        fixed = os.environ.get("MHA_THREADS") or not self.afterwards
+        expressions = {} if fixed else {"threads": self.afterwards}
+        options = {"allow_stdin": allow_stdin, "stop_on_error": False}
+        return self.kc.execute(source, user_expressions=expressions, **options)
+
+
+class Chapter(nbval.plugin.IPyNbFile):
+    """A notebook that keeps what its cells gave."""
+
+    def collect(self):
+        for cell in super().collect():
+            known = {name: getattr(cell, name) for name in ("name", "cell_num", "cell", "options")}
+            yield Cell.from_parent(self, **known)
+
+    def setup(self) -> None:
+        self.given: dict[int, list] = {}
+        with threads_of_a_reader():
+            super().setup()
+
+    def teardown(self) -> None:
+        if self.kernel is not None:
+            self._keep(Path(os.environ[EXECUTED]) / self.path.name)
+        super().teardown()
+
+    def _keep(self, path: Path) -> None:
+        views = path.with_suffix(".json")
+        if self.kernel.is_alive():
+            self.kernel.afterwards = ""
+            request = self.kernel.execute_cell_input(SAVE_VIEWS.format(path=str(views)))
+            self.kernel.await_reply(request, timeout=60)
+        notebook = self.nb.copy()
+        for number, cell in enumerate(c for c in notebook.cells if c.cell_type == "code"):
+            cell.outputs = self.given.get(number, [])
+        if views.exists():
+            notebook.metadata.widgets = {STATE: json.loads(views.read_text())}
+        nbformat.write(notebook, path.with_suffix(".part"))
+        path.with_suffix(".part").rename(path)  # whole, or not there
+
+
+class Cell(nbval.plugin.IPyNbCell):
+    """A cell that is run and compared twice."""
+
+    def runtest(self) -> None:
+        if self.cell.source.strip() and self.cell.execution_count is None:
+            self.raise_cell_error("Stored without having been run: use `make notebooks`")
+        for run, afterwards in RUNS.items():
+            self.parent.kernel.afterwards = afterwards
+            try:
+                super().runtest()
+            except nbval.plugin.NbCellError as error:
+                error.args = (f"{error} ({run})",)
+                raise
+        self.parent.given[self.cell_num] = self.test_outputs
+
+    def compare_outputs(self, test, ref, skip_compare=None) -> bool:
+        if LIVE in self.cell.metadata.get("tags", []):
+            return True  # what it measures belongs to the machine; its asserts have run
+        if _pictures(test) != _pictures(ref):
+            came = f"{_pictures(ref)} pictures stored, {_pictures(test)} came"
+            self.comparison_traceback = [came]
+            return False
+        for new, stored in zip(test, ref, strict=False):
+            _forgive_last_digits(new, stored, ("text",))
+            _forgive_last_digits(new.get("data", {}), stored.get("data", {}), TEXTS)
+        return super().compare_outputs(test, ref, skip_compare)
 
 
 def _pictures(outputs) -> int:
@@ -66,12 +154,4 @@ def _forgive_last_digits(new, stored, keys: tuple[str, ...]) -> None:
             new[key] = stored[key]
 
 
-def _execute_cell_input(kernel: RunningKernel, source: str, allow_stdin=None) -> str:
-    return kernel.kc.execute(
-        source, store_history=True, allow_stdin=allow_stdin, stop_on_error=False
-    )
-
-
-IPyNbCell.runtest = _runtest
-IPyNbCell.compare_outputs = _compare_outputs
-RunningKernel.execute_cell_input = _execute_cell_input
+nbval.plugin.RunningKernel = Kernel

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LIVE = "live"  # a cell that measures the reader's machine: stored without its outputs
 WIDGET = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def chapters() -> list[Path]:
