@@ -6,7 +6,7 @@ HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home
 export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test notebooks experiments site style media faults bench-views bench versions lock clean
+.PHONY: help lab test tour notebooks experiments site style media faults bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -19,6 +19,9 @@ test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, brow
 	@$(BIN)/python -m tools.chromium
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+tour: $(VENV)/lab,test.ok  ## open every chapter in JupyterLab, run it, try its views
+	@$(BIN)/python -m pytest tests/test_lab.py -m ""
 
 notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
 	@$(BIN)/python -m tools.notebooks sync

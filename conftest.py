@@ -1,7 +1,19 @@
-"""One thread for every test and kernel: faster on small tensors, and the numbers are stable."""
+"""One thread for the tests, long files first, and the plugins that run chapters and report."""
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = os.environ.get("MHA_THREADS", "1")
 
-pytest_plugins = ["tools.nbval_strict"]
+pytest_plugins = ["tools.nbval_strict", "tools.suite_report"]
+
+FIRST = ("02_", "13_", "12_", "11_", "test_lab.py", "test_site.py", "test_browser")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Chapters, then browsers, of which the site takes the chapters as executed; then the rest."""
+    items.sort(key=lambda item: rank(item.path.name))
+
+
+def rank(name: str) -> tuple[bool, int]:
+    places = [place for place, start in enumerate(FIRST) if name.startswith(start)]
+    return not name.endswith(".ipynb"), min(places, default=len(FIRST))

@@ -8,12 +8,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from mha_utils.widgets import LiveView
-from tools.lab_browser import chromium
+from tools.lab_browser import NO_BROWSER, chromium
 
 REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
-needs_browser = pytest.mark.skipif(
-    chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
-)
+needs_browser = pytest.mark.skipif(not REQUIRED and chromium() is None, reason=NO_BROWSER)
 
 # A plain object in the place of anywidget's model, and the view's module rendered with it.
 HOST = """async ([source, state, bytes]) => {

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tools.chromium import chromium
 
 ROOT = Path(__file__).parents[1]
+NO_BROWSER = "no Chromium or Chrome was found"
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -31,12 +32,14 @@ FLAGS = [
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
+    if chromium() is None:
+        raise RuntimeError(NO_BROWSER)
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
 
 
 @contextlib.contextmanager
-def jupyter_server(root: Path = ROOT) -> Iterator[str]:
+def jupyter_server(root: Path) -> Iterator[str]:
     """A private JupyterLab with its own settings; yields its address."""
     with socket.socket() as free, tempfile.TemporaryDirectory() as home:
         free.bind(("127.0.0.1", 0))
