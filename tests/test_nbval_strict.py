@@ -77,7 +77,8 @@ class Keep:
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call":
-            self.said[report.nodeid.split("::")[1]] = str(report.longrepr or "")
+            said = str(report.longrepr or "")
+            self.said[report.nodeid.split("::")[1]] = said if report.outcome == "failed" else ""
 
 
 def notebook():
@@ -88,13 +89,13 @@ def notebook():
     return new_notebook(cells=cells)
 
 
-def run_nbval(folder: Path, book) -> list[str]:
+def run_nbval(folder: Path, book, patience: int = 60) -> list[str]:
     """Strict nbval in a session of its own, in this process."""
     nbformat.write(book, folder / "book.ipynb")
     keep = Keep()
     quiet = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.nbval_strict"]
-    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=20"]
+    options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={patience}"]
     pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
     return list(keep.said.values())
 
@@ -129,6 +130,14 @@ def test_a_changed_package_turns_a_notebook_red_and_mha_threads_rules(tmp_path, 
     first, second, third = run_nbval(tmp_path, new_notebook(cells=cells))
     assert first == third == ""
     assert DIFFER in second
+
+
+def test_after_a_cell_that_took_too_long_the_others_are_compared(tmp_path):
+    slow = new_code_cell("import time\ntime.sleep(5)", execution_count=1)
+    wrong = new_code_cell("print(1)", execution_count=2, outputs=printed("2"))
+    first, second = run_nbval(tmp_path, new_notebook(cells=[slow, wrong]), patience=1)
+    assert "Timeout of 1 seconds exceeded" in first
+    assert second
 
 
 def test_what_the_chapters_gave_is_kept_for_the_site(tmp_path, monkeypatch):

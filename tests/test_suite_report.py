@@ -68,39 +68,6 @@ def test_what_is_missing_is_said_in_capitals_with_one_command():
     assert command.endswith("-m playwright install --with-deps chromium")
 
 
-@pytest.fixture
-def look_again():
-    lab_browser.chromium.cache_clear()
-    yield
-    lab_browser.chromium.cache_clear()
-
-
-def make_chromium(folder, status):
-    path = folder / "chromium"
-    path.write_text(f"#!/bin/sh\nexit {status}\n")
-    path.chmod(0o755)
-    return str(path)
-
-
-@pytest.mark.usefixtures("look_again")
-def test_chromium_is_found_where_it_starts(tmp_path, monkeypatch):
-    monkeypatch.delenv("MHA_CHROMIUM", raising=False)
-    monkeypatch.setattr(lab_browser, "_of_playwright", lambda: iter(["/of/playwright"]))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    path = make_chromium(tmp_path, 0)
-    assert lab_browser.chromium() == path
-    make_chromium(tmp_path, 127)  # a library is missing
-    lab_browser.chromium.cache_clear()
-    assert lab_browser.chromium() is None
-    monkeypatch.setattr(lab_browser, "_of_playwright", lambda: iter(["/bin/true"]))
-    lab_browser.chromium.cache_clear()
-    assert lab_browser.chromium() == "/bin/true"
-    monkeypatch.setenv("MHA_CHROMIUM", "/told")
-    lab_browser.chromium.cache_clear()
-    assert lab_browser.chromium() == "/told"
-
-
-@pytest.mark.usefixtures("look_again")
 def test_no_chromium_where_one_is_demanded_is_an_error(monkeypatch):
     monkeypatch.setattr(lab_browser, "chromium", lambda: None)
     with pytest.raises(RuntimeError, match="no Chromium or Chrome was found"):

@@ -90,7 +90,7 @@ def front_page() -> str:
 
 
 def execute(notebook) -> None:
-    client = NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=True)
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", store_widget_state=True)
     client.execute(cwd=str(FOLDER))
 
 

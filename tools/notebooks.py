@@ -44,7 +44,7 @@ def sync(notebook) -> None:
 
 def execute(notebook) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
-    client = NotebookClient(notebook, timeout=60, kernel_name="python3", record_timing=False)
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False)
     client.execute(cwd=str(FOLDER))
 
 
