@@ -116,7 +116,7 @@ class Lab:
         self.command("apputils:change-theme", theme="JupyterLab Dark")
         self.page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
 
-    def run_all(self, timeout: float = 120_000) -> None:
+    def run_all(self, timeout: float = 600_000) -> None:
         """Run every cell in the fresh kernel and wait until the last one is done."""
         self.command("notebook:clear-all-cell-outputs")
         self.command("notebook:run-all-cells")
