@@ -1,21 +1,17 @@
 """The memory ribbon and the pipeline in real Chromium, against Python and torch."""
 
-import os
 import re
 
 import numpy as np
 import pytest
-from view_host import finding, host, pixels, set_traits, wear_theme
+from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
 
 from mha_utils import widgets
 from mha_utils.widgets.memory_ribbon import LARGEST, STEPS, lay_out
 from mha_utils.widgets.pipeline import ARROWS, BATCH, DIMS, LENGTH, TENSORS
-from tools.lab_browser import browser, chromium
+from tools.lab_browser import browser
 
-REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not REQUIRED, reason="no Chromium or Chrome is installed"
-)
+pytestmark = needs_browser
 
 
 def all_steps(*sizes, step="x") -> widgets.MemoryRibbon:

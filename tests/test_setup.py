@@ -153,17 +153,21 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(chromium, "APPS", ())
     monkeypatch.setattr(chromium, "INSTALL", ["/bin/sh", "-c", "exit 1"])
     monkeypatch.delenv("MHA_REQUIRE_BROWSER", raising=False)
+    monkeypatch.delenv("MHA_CHROMIUM", raising=False)
     chromium.chromium.cache_clear()
     yield tmp_path
     chromium.chromium.cache_clear()
 
 
-def test_a_chromium_that_does_not_start_is_none(machine):
+def test_a_chromium_that_does_not_start_is_none(machine, monkeypatch):
     program(machine / "bin/chromium", "exit 1")
     assert chromium.chromium() is None
     chromium.chromium.cache_clear()
     working = program(machine / "bin/google-chrome", "exit 0")
     assert chromium.chromium() == str(working)
+    chromium.chromium.cache_clear()
+    monkeypatch.setenv("MHA_CHROMIUM", "/bin/true")
+    assert chromium.chromium() == "/bin/true"
 
 
 def test_playwrights_chromium_is_installed_where_none_is(machine, monkeypatch):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tools import lab_browser
+from tools.chromium import NO_BROWSER, advice
 from tools.suite_report import state_of_checkout, what_is_missing
 
 TESTS = """
@@ -25,7 +26,7 @@ def test_view(): pass
 def run_suite(folder, *options, writes=()):
     """A suite of two tests in a repository of its own."""
     paths = [str(folder / path) for path in writes]
-    source = TESTS.format(paths=paths, reason=lab_browser.NO_BROWSER)
+    source = TESTS.format(paths=paths, reason=NO_BROWSER)
     (folder / "test_two.py").write_text(source)
     (folder / "none.ini").write_text("[pytest]\n")
     (folder / ".gitignore").write_text("__pycache__/\n.pytest_cache/\nartifacts/\n")
@@ -62,10 +63,10 @@ def test_outside_of_git_nobody_watches(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_said_in_capitals_with_one_command():
-    said, _, command = what_is_missing(319).partition(" RUN: ")
+    said, _, command = what_is_missing(319).partition(" WHAT HELPS: ")
     assert said.upper() == said
     assert "319 TESTS IN A BROWSER DID NOT RUN" in said
-    assert command.endswith("-m playwright install --with-deps chromium")
+    assert command == advice()
 
 
 def test_no_chromium_where_one_is_demanded_is_an_error(monkeypatch):

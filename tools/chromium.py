@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+NO_BROWSER = "no Chromium or Chrome was found"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 APPS = ("Google Chrome.app/Contents/MacOS/Google Chrome", "Chromium.app/Contents/MacOS/Chromium")
 PLAYWRIGHTS = ("chromium-*/chrome-linux*/chrome", "chromium-*/chrome-mac*/*.app/Contents/MacOS/*")
@@ -24,8 +25,9 @@ PACKAGES = {
 
 @functools.cache
 def chromium() -> str | None:
-    """The path of a Chromium or Chrome that starts: the machine's, else the one of Playwright."""
-    return next((path for path in _candidates() if _starts(path)), None)
+    """The path of a Chromium that starts: MHA_CHROMIUM, the machine's, else Playwright's."""
+    told = os.environ.get("MHA_CHROMIUM")
+    return next((path for path in [told] * bool(told) or _candidates() if _starts(path)), None)
 
 
 def _candidates() -> list[str]:

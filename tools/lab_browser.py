@@ -14,10 +14,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from tools.chromium import chromium
+from tools.chromium import NO_BROWSER, chromium
 
 ROOT = Path(__file__).parents[1]
-NO_BROWSER = "no Chromium or Chrome was found"
 FLAGS = [
     "--headless=new",
     "--no-sandbox",

@@ -5,17 +5,15 @@ the run if a file of the checkout is another one than before. The very last line
 wait for a browser, and the one command that helps.
 """
 
-import os
 import resource
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tools.lab_browser import NO_BROWSER
+from tools.chromium import NO_BROWSER, advice
 
 CACHES = ("__pycache__", ".pytest_cache", ".ruff_cache", ".venv", ".egg-info")
 
@@ -88,10 +86,9 @@ class Report:
 
 
 def what_is_missing(number: int) -> str:
-    python = os.path.relpath(sys.executable)
     return (
         f"{number} TESTS IN A BROWSER DID NOT RUN (LIVE VIEWS, SITE, JUPYTERLAB): NO CHROMIUM WAS "
-        f"FOUND. RUN: {python} -m playwright install --with-deps chromium"
+        f"FOUND. WHAT HELPS: {advice()}"
     )
 
 
