@@ -58,11 +58,11 @@ class DropoutDraws(LiveView):
         tokens = [f"x{i}" for i in range(columns)] if tokens is None else list(tokens)
         if len(tokens) != columns:
             raise ValueError(f"tokens must be S = {columns} words, got {len(tokens)}")
-        generator = torch.Generator().manual_seed(seed)
+        kind = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float32}
         super().__init__(
             shape=[rows, columns, num_draws],
             weights=weights.numpy().tobytes(),
-            uniform=torch.rand(num_draws, rows, columns, generator=generator).numpy().tobytes(),
+            uniform=torch.rand(num_draws, rows, columns, **kind).numpy().tobytes(),
             tokens=tokens,
             p=float(p),
         )

@@ -248,12 +248,12 @@ def _read(data: bytes, *shape: int) -> Tensor:
 
 def _random_numbers(seed: int) -> dict[str, bytes]:
     """Inputs and parameters of the largest size; smaller sizes use the first part of them."""
-    g = torch.Generator().manual_seed(seed)
+    kind = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float32}
     made = {
-        "inputs": torch.randn(BATCH, LENGTH, WIDTH, generator=g),
-        "matrices": torch.randn(4, WIDTH, WIDTH, generator=g) / 3,
-        "biases": torch.randn(4, WIDTH, generator=g) / 3,
-        "uniforms": torch.rand(BATCH, WIDTH, LENGTH, LENGTH, generator=g),
+        "inputs": torch.randn(BATCH, LENGTH, WIDTH, **kind),
+        "matrices": torch.randn(4, WIDTH, WIDTH, **kind) / 3,
+        "biases": torch.randn(4, WIDTH, **kind) / 3,
+        "uniforms": torch.rand(BATCH, WIDTH, LENGTH, LENGTH, **kind),
     }
     return {name: tensor.numpy().tobytes() for name, tensor in made.items()}
 

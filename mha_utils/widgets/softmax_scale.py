@@ -75,8 +75,8 @@ class SoftmaxScale(LiveView):
             raise ValueError(f"num_keys must be 2 to {MAX_KEYS}, got {num_keys}")
         _require_width(head_dim)
         require_seed(seed)
-        g = torch.Generator().manual_seed(seed)
-        q, k = torch.randn(QUERIES + num_keys, WIDTHS[-1], generator=g).split([QUERIES, num_keys])
+        kind = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float32}
+        q, k = torch.randn(QUERIES + num_keys, WIDTHS[-1], **kind).split([QUERIES, num_keys])
         super().__init__(head_dim=head_dim, q=q.numpy().tobytes(), k=k.numpy().tobytes())
 
     @traitlets.observe("head_dim", "temperature")
