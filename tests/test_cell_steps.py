@@ -140,14 +140,6 @@ def test_numbers_are_written_as_javascript_writes_them():
     assert aligned([1.0, -torch.inf, 0.5]) == ["1.0000", "−∞", "0.5000"]
 
 
-def test_a_place_outside_is_shown_as_a_problem():
-    view = toy_steps()
-    view.key = 10
-    assert view.problem == "ValueError: key must be an integer from 0 to 9, got 10"
-    view.key = 9
-    assert view.problem == ""
-
-
 x = torch.zeros
 ERRORS = {
     "too many tokens": (

@@ -65,14 +65,6 @@ def test_the_finding_in_full():
     assert "Averaged over 3 draws, the weights are off by at most 0." in view.finding()
 
 
-def test_a_probability_out_of_range_is_shown_in_the_view():
-    view = widgets.DropoutDraws(torch.eye(3))
-    view.p = 1.0
-    assert view.problem == "ValueError: p must be at most 0.9 to be drawn, got 1.0"
-    view.p = 0.9
-    assert view.problem == ""
-
-
 def test_the_picture_tells_dropped_from_small_and_marks_what_is_above_1():
     weights = torch.tensor([[0.9, 0.1, 0.0]])
     crosses, kept = [

@@ -131,14 +131,6 @@ def test_the_chosen_element_stays_inside_when_sizes_shrink():
     assert "Element [0, 1, 1, 0] is at place 3" in view.finding()
 
 
-def test_an_unknown_step_is_shown_in_the_view():
-    view = widgets.MemoryRibbon()
-    view.step = "merge"
-    assert view.problem.startswith("ValueError: step must be one of steps=['x', 'view',")
-    view.step = "view"
-    assert view.problem == ""
-
-
 def test_view_is_refused_where_torch_refuses_it():
     with pytest.raises(
         ValueError,

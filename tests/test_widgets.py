@@ -14,23 +14,12 @@ from mha_utils import attention_scores, attention_weights, causal_mask, split_he
 from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
 
-VIEWS = {
-    "BugHunt": EXAMPLES["BugHunt"],
-    "CellSteps": EXAMPLES["CellSteps"],
-    "DropoutDraws": EXAMPLES["DropoutDraws"],
-    "HeadBudget": EXAMPLES["HeadBudget"],
-    "HeadExplorer": toy_explorer,
-    "MaskPainter": EXAMPLES["MaskPainter"],
-    "MemoryRibbon": widgets.MemoryRibbon,
-    "Pipeline": widgets.Pipeline,
-    "ShapeLetters": widgets.ShapeLetters,
-    "SoftmaxScale": widgets.SoftmaxScale,
-    "TrainingFilm": EXAMPLES["TrainingFilm"],
-}
+VIEWS = EXAMPLES | {"HeadExplorer": toy_explorer}
 MOVES = {
     "BugHunt": ("suspect", 2),
     "CellSteps": ("step", 5),
     "Pipeline": ("num_heads", 4),
+    "LayerCost": ("seq_len", 64),
     "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),
     "MaskPainter": ("allowed", [False] * 49),
@@ -125,21 +114,6 @@ def test_another_number_of_heads_cuts_the_same_columns(num_heads):
     assert view.finding().startswith(f"Head 0 of {num_heads}, Dh = {12 // num_heads}: query 0,")
     view.head = 99
     assert view.finding().startswith(f"Head {num_heads - 1} of {num_heads}")
-
-
-def test_heads_that_can_not_be_cut_are_a_problem_shown_in_the_view():
-    x = torch.ones(2, 3, 3)
-    view = widgets.HeadExplorer(["a", "b", "c"], x, x, resplit=True)
-    before = view.png()
-    view.num_heads = 4
-    assert view.problem.startswith("ValueError: embed_dim must be divisible by num_heads, got")
-    assert view.png() == before
-    view.num_heads = 6
-    assert view.problem == ""
-    fixed = widgets.HeadExplorer(["a", "b", "c"], x, x)
-    fixed.num_heads = 1
-    assert fixed.problem == "ValueError: num_heads must stay 2 without resplit=True, got 1"
-    assert fixed.weights().shape == (2, 3, 3)
 
 
 def test_heads_have_names():

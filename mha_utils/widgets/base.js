@@ -179,6 +179,24 @@ export function textField(view, text, trait) {
   return labelled(text, input);
 }
 
+/** A word as it stands in a picture: in one line and not longer than 24 characters. */
+export function shortened(word) {
+  const line = [...String(word).split(/\s+/).filter(Boolean).join(" ")];
+  return line.length <= 24 ? line.join("") : `${line.slice(0, 23).join("")}…`;
+}
+
+/** The key with the largest share of `among` keys; where several have it, how many. */
+export function mostAt(words, shares, among) {
+  const largest = Math.max(...shares);
+  const best = words.map((_, j) => j).filter((j) => shares[j] > largest - TIE);
+  if (best.length === 1) return `key ${best[0]}, “${words[best[0]]}”`;
+  return best.length === 2 && among > 2
+    ? `keys ${best.map((j) => `${j} “${words[j]}”`).join(" and ")} alike`
+    : `${best.length} keys alike`;
+}
+
+const TIE = 1e-6; // shares that are closer than rounding are equal
+
 /** The finding in words; screen readers read it when it changes. */
 export function liveSentence() {
   return element("p", { class: "mha-finding", "aria-live": "polite" });
@@ -312,7 +330,8 @@ export function drawShares(context, shares, columns, x, y, size) {
  * Where the cells lie is kept in `canvas.place`.
  */
 export function drawGrid(canvas, options) {
-  const { rows, columns, cellAt, row = -1, column = -1, ends = [], end = "", ink } = options;
+  const { cellAt, row = -1, column = -1, ends = [], end = "", ink } = options;
+  const [rows, columns] = [options.rows, options.columns].map((words) => words.map(shortened));
   const pen = canvas.getContext("2d");
   pen.font = "bold 13px sans-serif";
   const widest = (words) => Math.ceil(Math.max(0, ...words.map((w) => pen.measureText(w).width)));
@@ -417,7 +436,7 @@ export function divisors(n) {
  * columns of a wider row says how wide the row is and at which column the head starts.
  */
 export function attentionScores(q, k, ids, headDim, width = headDim, start = 0) {
-  const scores = new Float32Array(ids.length * ids.length);
+  const scores = new Float64Array(ids.length * ids.length);
   const scale = 1 / Math.sqrt(headDim);
   for (let i = 0, at = 0; i < ids.length; i += 1) {
     for (let j = 0; j < ids.length; j += 1, at += 1) {

@@ -31,6 +31,34 @@ def assemble(name: str) -> str:
     return f"const THEME = {json.dumps(colours)};\n{base}\n{view}"
 
 
+class WrongState(ValueError, traitlets.TraitError):
+    """A trait was given a value that its view can not show; the view keeps the one before."""
+
+
+def refuses(*names: str):
+    """Make a method that raises ValueError for a wrong value the judge of these traits."""
+
+    def decorate(check):
+        @traitlets.validate(*names)
+        def judge(self, proposal):
+            try:
+                check(self, proposal["trait"].name, proposal["value"])
+            except ValueError as error:
+                raise WrongState(str(error)) from None
+            return proposal["value"]
+
+        return judge
+
+    return decorate
+
+
+def sendable(value):
+    """Text without halves of surrogate pairs, which no file and no kernel can send."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return [sendable(part) for part in value] if isinstance(value, list) else value
+
+
 class LiveView(anywidget.AnyWidget):
     """A picture that is computed and drawn in the browser.
 
@@ -42,6 +70,9 @@ class LiveView(anywidget.AnyWidget):
     _css = FOLDER / "base.css"
     script = ""
     problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{name: sendable(value) for name, value in traits.items()})
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

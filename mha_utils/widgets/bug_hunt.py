@@ -11,7 +11,7 @@ from PIL import Image
 from mha_utils import theme
 from mha_utils.contracts import require_seed
 from mha_utils.museum import Steps, mutant
-from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.still import Cell, grids_picture
 from mha_utils.widgets.suspects import (
     PICTURES,
@@ -83,6 +83,12 @@ class BugHunt(LiveView):
             maps=maps,
             level=level,
         )
+
+    @refuses("level")
+    def _keep_level(self, name, level):
+        known = [number for number, *_ in self.levels]
+        if level not in known:
+            raise ValueError(f"level must be one of {known}, got {level}")
 
     @property
     def names(self) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mha_utils import theme
 from mha_utils.attention import attention_weights, causal_mask
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.cell_tables import Numbers, fixed, numbers_of, table_of, trimmed
 from mha_utils.widgets.one_head import require_one_head, row_major
 from mha_utils.widgets.still import Cell, grid_and_table_picture
@@ -90,12 +90,10 @@ class CellSteps(LiveView):
             step=_require_place("step", step, 1, len(STEPS)),
         )
 
-    @traitlets.observe("query", "key", "step")
-    @shows_problems
-    def _keep_range(self, change):
-        for name in ("query", "key"):
-            _require_place(name, getattr(self, name), 0, len(self.words) - 1)
-        _require_place("step", self.step, 1, len(STEPS))
+    @refuses("query", "key", "step")
+    def _keep_range(self, name, place):
+        least, most = (1, len(STEPS)) if name == "step" else (0, len(self.words) - 1)
+        _require_place(name, place, least, most)
 
     def numbers(self) -> Numbers:
         """The numbers of the present query and key, in double precision as in the browser."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mha_utils import theme
 from mha_utils.contracts import require_probability, require_seed, require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.still import Cell, grids_picture
 
 MAX_TOKENS = 12
@@ -67,10 +67,9 @@ class DropoutDraws(LiveView):
             p=float(p),
         )
 
-    @traitlets.observe("p")
-    @shows_problems
-    def _keep_range(self, change):
-        _require_drawable(self.p)
+    @refuses("p")
+    def _keep_range(self, name, p):
+        _require_drawable(p)
 
     def dropped(self) -> np.ndarray:
         """The weights after each draw up to the present one, (draw, T, S); in evaluation as is."""

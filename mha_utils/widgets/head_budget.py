@@ -7,7 +7,7 @@ from PIL import Image
 
 from mha_utils import theme
 from mha_utils.contracts import require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.still import Cell, grids_picture
 
 
@@ -22,7 +22,8 @@ class HeadBudget(LiveView):
         num_heads, head_dim: the model chosen at first.
 
     Raises:
-        ValueError: if there are no results, or the chosen model is none of them.
+        ValueError: if there are no results, a score is not in [0, 1], or the chosen model is none
+            of them.
     """
 
     script = "head_budget"
@@ -59,10 +60,11 @@ class HeadBudget(LiveView):
             head_dim=head_dim,
         )
 
-    @traitlets.observe("num_heads", "head_dim")
-    @shows_problems
-    def _keep_sizes(self, change):
-        require_sizes(num_heads=self.num_heads, head_dim=self.head_dim)
+    @refuses("num_heads", "head_dim")
+    def _keep_known(self, name, size):
+        known = self.heads if name == "num_heads" else self.widths
+        if size not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {size}")
 
     def finding(self) -> str:
         columns = self.num_heads * self.head_dim
@@ -100,6 +102,8 @@ class HeadBudget(LiveView):
 
 def _cell(row: dict, ceiling) -> list:
     scores = row["scores"]
+    if not scores or not all(0 <= score <= 1 for score in scores):
+        raise ValueError(f"scores must be numbers from 0 to 1, at least one, got {scores}")
     numbers = (sum(scores) / len(scores), min(scores), max(scores))
     limit = None if ceiling is None else round(ceiling(row["num_heads"], row["head_dim"]), 3)
     kept = [round(number, 3) for number in numbers]

@@ -1,11 +1,12 @@
 import {
   attentionScores, attentionWeights, checkbox, css, divisors, drawShares, element, entropy,
-  floats, framed, halves, hatching, listSlider, liveSentence, mountView, pageColours, picture,
-  prepare, setTrait, slider, textField, watchTheme, watchWidth, weightColour,
+  floats, framed, halves, hatching, listSlider, liveSentence, mostAt, mountView, pageColours,
+  picture, prepare, setTrait, shortened, slider, textField, watchTheme, watchWidth, weightColour,
 } from "./base.js";
 
 const WIDEST = 380; // the map in CSS pixels, where there is room
 const MOST_HEADS = 32;
+const [MOST_TOKENS, MOST_UNKNOWN] = [128, 8];
 const LABELLED = 20; // up to this many tokens every row and column carries its word
 
 export default { render: ({ model, el }) => mountView(model, el, buildHeadExplorer) };
@@ -56,6 +57,8 @@ function buildHeadExplorer(view) {
     setTrait(model, "length", tokens(model).length);
     length.update();
   });
+  view.onChange(["length"], () => ["row", "column"].forEach((name) =>
+    setTrait(model, name, insideOf(model, model.get(name)))));
   view.onChange(["row", "column", "length", "temperature", "causal", "locked", "head", "num_heads",
     "sentence", "q", "k"], draw);
   watchTheme(view, draw);
@@ -73,15 +76,33 @@ function wordsOf(text) {
 function tokens(model) {
   const words = model.get("words");
   if (!model.get("editable")) return words.map((word, id) => ({ word, id }));
+  const places = placesOf(words);
   return wordsOf(model.get("sentence"))
-    .map((word) => ({ word, id: words.indexOf(word) }))
-    .filter(({ id }) => id >= 0)
-    .slice(0, 128);
+    .filter((word) => places.has(word))
+    .slice(0, MOST_TOKENS)
+    .map((word) => ({ word, id: places.get(word) }));
 }
 
-function unknownWords(model) {
-  const written = wordsOf(model.get("sentence"));
-  return model.get("editable") ? written.filter((word) => !model.get("words").includes(word)) : [];
+/** The first place of every word. */
+function placesOf(words) {
+  return new Map(words.map((word, id) => [word, id]).reverse());
+}
+
+/** What the reader has written and the view can not show. */
+function noteOn(model) {
+  if (!model.get("editable")) return "";
+  const [places, written] = [placesOf(model.get("words")), wordsOf(model.get("sentence"))];
+  const unknown = written.filter((word) => !places.has(word));
+  const more = unknown.length > MOST_UNKNOWN ? ` and ${unknown.length - MOST_UNKNOWN} more` : "";
+  const listed = unknown.slice(0, MOST_UNKNOWN).map(shortened).join(", ");
+  const isLong = written.length - unknown.length > MOST_TOKENS;
+  return (unknown.length ? ` Not in the vocabulary: ${listed}${more}.` : "")
+    + (isLong ? ` Only the first ${MOST_TOKENS} words are shown.` : "");
+}
+
+/** The place of a token, or the nearest one that is shown. */
+function insideOf(model, place) {
+  return Math.max(Math.min(place, model.get("length") - 1, tokens(model).length - 1), 0);
 }
 
 /** The numbers of heads that share the columns evenly. */
@@ -150,19 +171,18 @@ function compute(model, cache = {}) {
     word: (i) => all[i]?.word ?? "",
   };
   cache.length = length;
-  state.sentence = describe(state, unknownWords(model));
+  state.sentence = describe(state, noteOn(model));
   return state;
 }
 
-function describe(state, unknown) {
-  const note = unknown.length ? ` Not in the vocabulary: ${unknown.join(", ")}.` : "";
+function describe(state, note) {
   if (!state.length) return `Write a sentence with words that have vectors.${note}`;
-  const best = state.shares.indexOf(Math.max(...state.shares));
-  const most = Math.log(state.causal ? state.row + 1 : state.length);
+  const among = state.causal ? state.row + 1 : state.length;
+  const best = mostAt(state.ids.map((_, j) => state.word(j)), state.shares, among);
+  const how = best === `${among} keys alike` ? "looks at" : "looks most at";
   return `${whoOf(state)} ${state.row}, “${state.word(state.row)}”${state.locked ? " (locked)" : ""}, `
-    + `looks most at key ${best}, `
-    + `“${state.word(best)}”: ${state.shares[best].toFixed(2)}. `
-    + `Entropy ${entropy(state.shares).toFixed(2)} of at most ${most.toFixed(2)} nats.${note}`;
+    + `${how} ${best}: ${Math.max(...state.shares).toFixed(2)}. Entropy `
+    + `${entropy(state.shares).toFixed(2)} of at most ${Math.log(among).toFixed(2)} nats.${note}`;
 }
 
 function whoOf({ resplit, numHeads, head, headDim, names }) {
@@ -174,7 +194,7 @@ function layout(state, context, room) {
   const labelled = state.length <= LABELLED;
   context.font = "13px sans-serif";
   const widest = labelled
-    ? Math.max(...state.ids.map((_, i) => context.measureText(state.word(i)).width), 10) : 0;
+    ? Math.max(...state.ids.map((_, i) => context.measureText(shortened(state.word(i))).width), 10) : 0;
   const margin = labelled ? Math.ceil(widest) + 8 : 4;
   return { labelled, margin, size: room - margin, cell: (room - margin) / Math.max(state.length, 1) };
 }
@@ -192,13 +212,13 @@ function drawMap(canvas, state, { ink, paper }) {
   for (let i = 0; labelled && i < state.length; i += 1) {
     context.font = `${i === state.row ? "bold " : ""}13px sans-serif`;
     context.textAlign = "right";
-    context.fillText(state.word(i), margin - 6, margin + (i + 0.5) * cell);
+    context.fillText(shortened(state.word(i)), margin - 6, margin + (i + 0.5) * cell);
     context.font = `${i === state.column ? "bold " : ""}13px sans-serif`;
     context.save();
     context.translate(margin + (i + 0.5) * cell, margin - 6);
     context.rotate(-Math.PI / 2);
     context.textAlign = "left";
-    context.fillText(state.word(i), 0, 0);
+    context.fillText(shortened(state.word(i)), 0, 0);
     context.restore();
   }
   context.strokeStyle = THEME.mark;
@@ -231,7 +251,7 @@ function drawBars(canvas, state, { ink, paper, line }) {
   context.fillStyle = ink;
   context.font = "13px sans-serif";
   context.textAlign = "left";
-  context.fillText(`“${state.word(state.row)}” shares out its attention`, left, 12);
+  context.fillText(`“${shortened(state.word(state.row))}” shares out its attention`, left, 12);
   for (let j = 0; j < state.length; j += 1) {
     const share = state.shares[j];
     const tall = share * (floor - 40);
@@ -253,7 +273,7 @@ function drawBars(canvas, state, { ink, paper, line }) {
     context.translate(x + step / 2 + 4, floor + 8);
     context.rotate(-Math.PI / 3);
     context.textAlign = "right";
-    context.fillText(state.word(j), 0, 0);
+    context.fillText(shortened(state.word(j)), 0, 0);
     context.restore();
   }
 }
@@ -361,8 +381,7 @@ function choose(model, row, column) {
 function chooseWithKeys(canvas, model) {
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   canvas.addEventListener("keydown", (event) => {
-    const last = Math.min(model.get("length"), tokens(model).length) - 1;
-    const inside = (place) => Math.max(Math.min(place, last), 0);
+    const inside = (place) => insideOf(model, place);
     if (event.key === "Enter") setTrait(model, "locked", !model.get("locked"));
     else if (!(event.key in steps)) return;
     else {

@@ -17,10 +17,13 @@ from mha_utils.attention import (
     split_heads,
 )
 from mha_utils.contracts import require_divisible
-from mha_utils.widgets.base import LiveView, shows_problems
-from mha_utils.widgets.still import map_picture
+from mha_utils.widgets.base import LiveView, refuses
+from mha_utils.widgets.one_head import most_at, require_temperature
+from mha_utils.widgets.still import map_picture, shortened
 
 MAX_TOKENS = 128
+MAX_UNKNOWN = 8  # so many are named
+MAX_HEADS = 32  # or as many as were given
 
 
 class HeadExplorer(LiveView):
@@ -41,8 +44,8 @@ class HeadExplorer(LiveView):
         locked: keep the row while pointer and arrow keys move.
 
     Raises:
-        ValueError: if q and k do not fit each other or the words, or the sentence has
-            unknown words or too many.
+        ValueError: if q and k do not fit each other or the words or hold NaN or infinity, the
+            sentence has unknown words or too many, or the cell chosen at first is not there.
     """
 
     script = "head_explorer"
@@ -83,11 +86,13 @@ class HeadExplorer(LiveView):
         q, k = _as_heads("q", q, len(words)), _as_heads("k", k, len(words))
         if q.shape != k.shape:
             raise ValueError(f"q and k must have one shape, got {q.shape} and {k.shape}")
-        if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {temperature}")
+        require_temperature(temperature)
         shown = words if sentence is None else data.split_words(sentence)
         _require_tokens(shown, words)
         _require_heads(head, names, len(q), resplit)
+        for name, place in (("row", row), ("column", column)):
+            if not 0 <= place < len(shown):
+                raise ValueError(f"{name} must be 0 to {len(shown) - 1}, got {place}")
         super().__init__(
             words=list(words),
             shape=list(q.shape),
@@ -107,43 +112,76 @@ class HeadExplorer(LiveView):
             locked=locked,
         )
 
-    @traitlets.observe("num_heads")
-    @shows_problems
-    def _keep_columns(self, change):
+    @refuses("num_heads")
+    def _keep_columns(self, name, num_heads):
         heads, _, head_dim = self.shape
-        require_divisible(heads * head_dim, self.num_heads)
-        if self.num_heads != heads and not self.resplit:
-            raise ValueError(
-                f"num_heads must stay {heads} without resplit=True, got {self.num_heads}"
-            )
+        require_divisible(heads * head_dim, num_heads)
+        if num_heads != heads and not self.resplit:
+            raise ValueError(f"num_heads must stay {heads} without resplit=True, got {num_heads}")
+        if num_heads > max(heads, MAX_HEADS):
+            raise ValueError(f"num_heads must be at most {MAX_HEADS} to be drawn, got {num_heads}")
+
+    @refuses("temperature")
+    def _keep_temperature(self, name, temperature):
+        require_temperature(temperature)
+
+    @traitlets.observe("sentence")
+    def _take_all_words(self, change):
+        self.length = len(self._known)
+
+    @traitlets.observe("length")
+    def _keep_cell(self, change):
+        self.row, self.column = self._row, max(min(self.column, len(self.tokens) - 1), 0)
 
     @property
     def tokens(self) -> list[str]:
         """The words that are shown now."""
+        return self._known[: max(self.length, 0)]
+
+    @property
+    def _known(self) -> list[str]:
+        """Of the sentence what has a query and a key, as far as it can be shown."""
         if not self.editable:
-            return self.words[: self.length]
-        known = [word for word in data.split_words(self.sentence) if word in self.words]
-        return known[: self.length]
+            return self.words
+        known = set(self.words)
+        return [word for word in data.split_words(self.sentence) if word in known][:MAX_TOKENS]
 
     def weights(self) -> np.ndarray:
         """The weights that are shown now, (num_heads, T, T)."""
-        ids = [self.words.index(word) for word in self.tokens]
-        ids = ids if self.editable else list(range(self.length))
+        if not self.tokens:
+            return np.zeros((self.num_heads, 0, 0), np.float32)
+        places = {word: i for i, word in reversed(list(enumerate(self.words)))}
+        ids = [places[word] if self.editable else i for i, word in enumerate(self.tokens)]
         q, k = (self._heads(sent)[:, ids] for sent in (self.q, self.k))
         scores = attention_scores(q, k) / self.temperature
         mask = causal_mask(len(ids)) if self.causal else None
         return attention_weights(scores, mask).float().numpy()
 
     def finding(self) -> str:
+        if not self.tokens:
+            return f"Write a sentence with words that have vectors.{self._note()}"
         shares = self.weights()[self._head, self._row]
-        best, most = int(shares.argmax()), self._row + 1 if self.causal else len(shares)
+        most = self._row + 1 if self.causal else len(shares)
+        best = most_at(self.tokens, shares, most)
+        how = "looks at" if best == f"{most} keys alike" else "looks most at"
         entropy = torch.special.entr(torch.tensor(shares)).sum().item()
         query = f"“{self.tokens[self._row]}”{' (locked)' if self.locked else ''}"
         return (
-            f"{self._who()} {self._row}, {query}, looks most at key {best}, "
-            f"“{self.tokens[best]}”: {shares[best]:.2f}. "
-            f"Entropy {entropy:.2f} of at most {np.log(most):.2f} nats."
+            f"{self._who()} {self._row}, {query}, {how} {best}: {shares.max():.2f}. "
+            f"Entropy {entropy:.2f} of at most {np.log(most):.2f} nats.{self._note()}"
         )
+
+    def _note(self) -> str:
+        """What the reader has written and the view can not show."""
+        if not self.editable:
+            return ""
+        known, written = set(self.words), data.split_words(self.sentence)
+        unknown = [word for word in written if word not in known]
+        more = f" and {len(unknown) - MAX_UNKNOWN} more" if len(unknown) > MAX_UNKNOWN else ""
+        listed = ", ".join(shortened(word) for word in unknown[:MAX_UNKNOWN])
+        note = f" Not in the vocabulary: {listed}{more}." if unknown else ""
+        left_out = len(written) - len(unknown) > MAX_TOKENS
+        return note + (f" Only the first {MAX_TOKENS} words are shown." if left_out else "")
 
     def still(self) -> Image.Image:
         labels = self.tokens if len(self.tokens) <= 20 else None
@@ -152,8 +190,8 @@ class HeadExplorer(LiveView):
     def _who(self) -> str:
         heads, _, head_dim = self.shape
         if self.resplit:
-            width = heads * head_dim // self._num_heads
-            return f"Head {self._head} of {self._num_heads}, Dh = {width}: query"
+            width = heads * head_dim // self.num_heads
+            return f"Head {self._head} of {self.num_heads}, Dh = {width}: query"
         name = self.names[self._head] if self.names else self._head
         return f"Head {name}: query" if heads > 1 else "Query"
 
@@ -162,17 +200,11 @@ class HeadExplorer(LiveView):
         is_half = len(sent) == 2 * math.prod(self.shape)
         numbers = np.frombuffer(sent, np.float16 if is_half else np.float32)
         given = torch.tensor(numbers).double().view(1, *self.shape)
-        return split_heads(merge_heads(given), self._num_heads)[0]
-
-    @property
-    def _num_heads(self) -> int:
-        heads, _, head_dim = self.shape
-        may_change = self.resplit and self.num_heads > 0 and heads * head_dim % self.num_heads == 0
-        return self.num_heads if may_change else heads
+        return split_heads(merge_heads(given), self.num_heads)[0]
 
     @property
     def _head(self) -> int:
-        return max(min(self.head, self._num_heads - 1), 0)
+        return max(min(self.head, self.num_heads - 1), 0)
 
     @property
     def _row(self) -> int:
@@ -188,6 +220,9 @@ def _as_heads(name: str, x: Tensor, num_words: int) -> np.ndarray:
             f"{name} must be (H, {num_words}, Dh) or ({num_words}, Dh) for {num_words} words, "
             f"got {tuple(x.shape)}"
         )
+    bad = heads[~heads.isfinite()]
+    if len(bad):
+        raise ValueError(f"{name} must hold finite numbers, got {bad[0].item()}")
     return np.ascontiguousarray(heads.numpy())
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from mha_utils import theme
 from mha_utils.contracts import require_divisible, require_sizes
 from mha_utils.costs import IMPLEMENTATIONS, Cost, Workload, cost_of
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses, shows_problems
 from mha_utils.widgets.still_curves import curves_picture
 
 SIZES = {
@@ -64,10 +64,14 @@ class LayerCost(LiveView):
         _require_drawable(**sizes, num_heads=num_heads)
         super().__init__(**sizes, num_heads=num_heads, is_causal=is_causal, is_half=is_half)
 
-    @traitlets.observe(*SIZES, "num_heads")
+    @traitlets.observe("embed_dim", "num_heads")
     @shows_problems
     def _keep_range(self, change):
         _require_drawable(self.batch_size, self.seq_len, self.embed_dim, self.num_heads)
+
+    @refuses(*SIZES)
+    def _keep_known(self, name, size):
+        _require_known(name, size)
 
     def costs(self, seq_len: int | None = None) -> dict[str, Cost]:
         """The counts for each implementation at the present sizes, or at another T."""
@@ -122,10 +126,14 @@ def _times(a: int, b: int) -> str:
 def _require_drawable(batch_size: int, seq_len: int, embed_dim: int, num_heads: int) -> None:
     sizes = {"batch_size": batch_size, "seq_len": seq_len, "embed_dim": embed_dim}
     require_sizes(**sizes)
-    for name, allowed in SIZES.items():
-        if sizes[name] not in allowed:
-            listed = ", ".join(map(str, allowed))
-            raise ValueError(f"{name} must be one of {listed}, got {sizes[name]}")
+    for name, size in sizes.items():
+        _require_known(name, size)
     require_divisible(embed_dim, num_heads)
     if num_heads > MAX_HEADS:
         raise ValueError(f"num_heads must be at most {MAX_HEADS}, got {num_heads}")
+
+
+def _require_known(name: str, size: int) -> None:
+    if size not in SIZES[name]:
+        listed = ", ".join(map(str, SIZES[name]))
+        raise ValueError(f"{name} must be one of {listed}, got {size}")

@@ -1,6 +1,6 @@
 import {
-  button, cellUnder, dot, drawGrid, element, floats, framed, hatching, liveSentence, mountView,
-  pageColours, picture, rowsOf, setTrait, slider, softmax, watchTheme, watchWidth, weightHex,
+  button, cellUnder, dot, drawGrid, element, floats, framed, hatching, liveSentence, mostAt,
+  mountView, pageColours, picture, rowsOf, setTrait, slider, softmax, watchTheme, watchWidth, weightHex,
 } from "./base.js";
 
 const PRESETS = {
@@ -116,8 +116,9 @@ function describe({ length, words, allowed, may, weights, row }) {
 
 function lookOf(words, shares, keys) {
   if (!keys) return "may attend to nothing: its weights and its output are zeros.";
-  const best = shares.indexOf(Math.max(...shares));
-  const most = `key ${best}, “${words[best]}” (${shares[best].toFixed(2)}).`;
+  const best = mostAt(words, shares, keys);
+  const most = `${best} (${Math.max(...shares).toFixed(2)}).`;
+  if (best === `${keys} keys alike`) return `looks at ${most}`;
   return keys === 1 ? `looks at 1 key only: ${most}` : `looks at ${keys} keys, most at ${most}`;
 }
 

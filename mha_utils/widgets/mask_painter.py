@@ -9,8 +9,8 @@ from torch import Tensor
 
 from mha_utils import theme
 from mha_utils.attention import attention
-from mha_utils.widgets.base import LiveView
-from mha_utils.widgets.one_head import require_one_head, row_major
+from mha_utils.widgets.base import LiveView, refuses
+from mha_utils.widgets.one_head import most_at, require_one_head, row_major
 from mha_utils.widgets.still import Cell, grids_picture
 
 
@@ -63,14 +63,11 @@ class MaskPainter(LiveView):
             row=min(2, length - 1),
         )
 
-    @traitlets.validate("allowed")
-    def _one_for_each_pair(self, proposal):
-        if len(proposal["value"]) != self.shape[0] ** 2:
-            raise ValueError(
-                f"allowed must hold T x T = {self.shape[0] ** 2} booleans, "
-                f"got {len(proposal['value'])}"
-            )
-        return proposal["value"]
+    @refuses("allowed")
+    def _one_for_each_pair(self, name, allowed):
+        pairs = self.shape[0] ** 2
+        if len(allowed) != pairs:
+            raise ValueError(f"allowed must hold T x T = {pairs} booleans, got {len(allowed)}")
 
     @property
     def mask(self) -> Bool[Tensor, "T T"]:
@@ -129,11 +126,12 @@ class MaskPainter(LiveView):
         keys, shares = int(self.mask[row].sum()), self.weights()[row].numpy()
         if keys == 0:
             return "may attend to nothing: its weights and its output are zeros."
-        best = int(shares.argmax())
-        most = f"key {best}, “{self.tokens[best]}” ({shares[best]:.2f})."
-        return (
-            f"looks at 1 key only: {most}" if keys == 1 else f"looks at {keys} keys, most at {most}"
-        )
+        best = most_at(self.tokens, shares, keys)
+        most = f"({shares.max():.2f})."
+        if best == f"{keys} keys alike":
+            return f"looks at {best} {most}"
+        how = "1 key only:" if keys == 1 else f"{keys} keys, most at"
+        return f"looks at {how} {best} {most}"
 
     def _mask_cells(self) -> list[list[Cell]]:
         return [

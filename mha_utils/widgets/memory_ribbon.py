@@ -8,7 +8,7 @@ from PIL import Image
 
 from mha_utils import theme
 from mha_utils.contracts import require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.still import Cell, blocks_picture
 from mha_utils.widgets.strided import Strided, numbered
 
@@ -109,10 +109,14 @@ class MemoryRibbon(LiveView):
         step = _require_steps(list(steps), step)
         super().__init__(**sizes, steps=list(steps), step=step)
 
-    @traitlets.observe("steps", "step")
-    @shows_problems
-    def _keep_known(self, change):
-        _require_steps(self.steps, self.step)
+    @refuses("steps", "step")
+    def _keep_known(self, name, given):
+        _require_steps(*((self.steps, given) if name == "step" else (given, self.step)))
+
+    @refuses(*LARGEST)
+    def _keep_small(self, name, size):
+        require_sizes(**{name: size})
+        _require_small({name: size})
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:

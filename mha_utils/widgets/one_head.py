@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 MAX_TOKENS = 12
+TIE = 1e-6  # shares that are closer than rounding are equal
 
 
 def require_one_head(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -28,6 +29,23 @@ def require_one_head(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, T
         if bad:
             raise ValueError(f"{name} must hold finite numbers, got {bad[0]}")
     return q, k, v
+
+
+def most_at(words: list[str], shares, among: int) -> str:
+    """The key with the largest share of `among` keys; where several have it, how many."""
+    best = [j for j, share in enumerate(shares) if share > max(shares) - TIE]
+    if len(best) == 1:
+        return f"key {best[0]}, “{words[best[0]]}”"
+    if len(best) == 2 < among:
+        named = (f"{j} “{words[j]}”" for j in best)
+        return f"keys {' and '.join(named)} alike"
+    return f"{len(best)} keys alike"
+
+
+def require_temperature(temperature: float) -> None:
+    """Raise ValueError unless scores can be divided by it: a number above 0, not infinite."""
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature must be above 0 and finite, got {temperature}")
 
 
 def row_major(mask: Tensor | None, length: int) -> list[bool]:

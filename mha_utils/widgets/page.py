@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from mha_utils.records import write_text
-from mha_utils.widgets.base import FOLDER, LiveView
+from mha_utils.widgets.base import FOLDER, LiveView, sendable
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -60,11 +60,11 @@ def embed(identifier: str, state: dict, still: bytes, text: str) -> str:
     is_bytes = {name: isinstance(value, bytes | memoryview) for name, value in state.items()}
     kept = {n: v for n, v in state.items() if not is_bytes[n] and not _is_machinery(n)}
     sent = {n: base64.b64encode(v).decode() for n, v in state.items() if is_bytes[n]}
-    data = json.dumps({"state": kept, "bytes": sent}).replace("</", "<\\/")
+    data = json.dumps({"state": kept, "bytes": sent}).replace("<", "\\u003c")
     picture = base64.b64encode(still).decode()
     return (
         f'<div data-mha-view="{identifier}">'
-        f'<img alt="{html.escape(text)}" src="data:image/png;base64,{picture}"></div>\n'
+        f'<img alt="{html.escape(sendable(text))}" src="data:image/png;base64,{picture}"></div>\n'
         f'<script type="application/json" id="{identifier}">{data}</script>'
     )
 

@@ -18,7 +18,7 @@ from mha_utils.attention import (
     split_heads,
 )
 from mha_utils.contracts import require_divisible, require_probability, require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses, shows_problems
 from mha_utils.widgets.still import Box, boxes_picture
 
 BATCH, LENGTH, DIMS, MOST_DROPPED = 3, 12, (4, 6, 8, 12, 16, 24), 0.9
@@ -138,11 +138,19 @@ class Pipeline(LiveView):
             **_random_numbers(seed),
         )
 
-    @traitlets.observe("batch_size", "seq_len", "embed_dim", "num_heads", "dropout", "tensor")
+    @traitlets.observe("embed_dim", "num_heads")
     @shows_problems
-    def _keep_valid(self, change):
+    def _keep_divisible(self, change):
         _require_drawable(self.batch_size, self.seq_len, self.embed_dim, self.num_heads)
-        _require_choice(self.dropout, self.tensor)
+
+    @refuses("batch_size", "seq_len")
+    def _keep_drawable(self, name, size):
+        sizes = {"batch_size": 1, "seq_len": 1, "embed_dim": DIMS[0], "num_heads": 1}
+        _require_drawable(**sizes | {name: size})
+
+    @refuses("dropout", "tensor")
+    def _keep_choice(self, name, chosen):
+        _require_choice(**{"dropout": 0.0, "tensor": "x"} | {name: chosen})
 
     @property
     def sizes(self) -> dict[str, int]:

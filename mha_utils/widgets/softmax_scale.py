@@ -11,7 +11,8 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils.contracts import require_seed, require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
+from mha_utils.widgets.base import LiveView, refuses
+from mha_utils.widgets.one_head import require_temperature
 from mha_utils.widgets.still import bars_picture
 
 WIDTHS = tuple(2**n for n in range(10))  # 1 to 512
@@ -79,12 +80,13 @@ class SoftmaxScale(LiveView):
         q, k = torch.randn(QUERIES + num_keys, WIDTHS[-1], **kind).split([QUERIES, num_keys])
         super().__init__(head_dim=head_dim, q=q.numpy().tobytes(), k=k.numpy().tobytes())
 
-    @traitlets.observe("head_dim", "temperature")
-    @shows_problems
-    def _keep_range(self, change):
-        _require_width(self.head_dim)
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+    @refuses("head_dim")
+    def _keep_width(self, name, head_dim):
+        _require_width(head_dim)
+
+    @refuses("temperature")
+    def _keep_temperature(self, name, temperature):
+        require_temperature(temperature)
 
     def sides(self) -> tuple[Side, Side]:
         """The softmax of q . k / temperature, and that of q . k / sqrt(Dh)."""

@@ -17,19 +17,28 @@ from PIL import Image, ImageDraw, ImageFont
 from mha_utils import theme
 
 WIDTH, MARGIN, LINE = 820, 12, 20
+LONGEST = 24
 MAP = 330
 BOX, BOX_PITCH = (128, 92), (167, 104)
+
+
+def shortened(word: str) -> str:
+    """A word as it stands in a picture: in one line, and not longer than `LONGEST`."""
+    line = " ".join(word.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def map_picture(weights: np.ndarray, labels: list[str] | None, row: int, finding: str):
     """The finding as text, below it weights (T, T) with one row framed and T labels or none."""
     left = MARGIN if labels is None else 100
     image, draw, top = _page(finding, MAP + (MARGIN if labels is None else 100))
+    if not len(weights):
+        return image
     colours = np.array(theme.palette(steps=256), dtype=np.uint8)
     pixels = colours[(np.clip(weights, 0, 1) * 255).round().astype(int)]
     image.paste(Image.fromarray(pixels).resize((MAP, MAP), Image.Resampling.NEAREST), (left, top))
     cell = MAP / len(weights)
-    for i, label in enumerate(labels or ()):
+    for i, label in enumerate(map(shortened, labels or ())):
         middle = top + (i + 0.5) * cell
         draw.text((left - 6, middle), label, theme.INK, _font(13), anchor="rm")
         _write_below(image, label, (left + (i + 0.5) * cell, top + MAP + 4))
@@ -81,6 +90,7 @@ def blocks_picture(parts: dict[str, list], finding: str):
 
 def grids_picture(parts: dict[str, list], rows: list, columns: list, row: int | None, finding: str):
     """The finding, below it named grids of `Cell`s side by side, every row and column labelled."""
+    rows, columns = list(map(shortened, rows)), list(map(shortened, columns))
     left, below = _widest(rows) + 8, _widest(columns) + 8
     side = min(40, ((WIDTH - MARGIN) // len(parts) - left - 16) // len(columns))
     image, draw, top = _page(finding, 26 + len(rows) * side + below + 4)
@@ -104,6 +114,7 @@ def grid_and_table_picture(grid: list, words: list, row: int, table: list, findi
     The table, a header first, stands beside the grid, or below it when it is wide; columns
     that find no room are left out.
     """
+    words, table = list(map(shortened, words)), [list(map(_line, row)) for row in table]
     left, side = MARGIN + _widest(words) + 8, min(36, 350 // len(words))
     below, height = _widest(words) + 8, 18 * len(table)
     table, widths = _cut(table)
@@ -119,6 +130,10 @@ def grid_and_table_picture(grid: list, words: list, row: int, table: list, findi
     draw.rectangle(box, outline=theme.OKABE_ITO["orange"], width=3)
     _draw_table(draw, table, widths, corner[0], top + corner[1])
     return image
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _cut(table: list) -> tuple[list, list]:

@@ -9,7 +9,7 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.widgets.base import LiveView
+from mha_utils.widgets.base import LiveView, refuses
 from mha_utils.widgets.still import Cell, grids_picture
 
 
@@ -25,7 +25,7 @@ class TrainingFilm(LiveView):
         sources: relation -> (E, T): the key that answers each query, -1 for none.
 
     Raises:
-        ValueError: if the sizes do not fit each other.
+        ValueError: if the sizes do not fit each other, or a weight is not in [0, 1].
     """
 
     script = "training_film"
@@ -59,9 +59,15 @@ class TrainingFilm(LiveView):
             labels=[list(words) for words in labels],
             heads=list(heads),
             curves=[[n, [round(float(v), 3) for v in values]] for n, values in curves.items()],
-            sources=[[n, torch.as_tensor(places).tolist()] for n, places in sources.items()],
+            sources=[[n, torch.as_tensor(places).int().tolist()] for n, places in sources.items()],
             frame=len(steps) - 1,
         )
+
+    @refuses("frame", "example")
+    def _keep_range(self, name, place):
+        most = self.shape[name == "example"] - 1
+        if not 0 <= place <= most:
+            raise ValueError(f"{name} must be 0 to {most}, got {place}")
 
     def weights(self) -> np.ndarray:
         """The weights that are shown now, (H, T, T), to within 1/510."""
@@ -103,6 +109,8 @@ def _tenths(share: float) -> str:
 def _require_fit(steps, maps, labels, heads, curves, sources) -> None:
     if maps.ndim != 5 or maps.shape[3] != maps.shape[4] or 0 in maps.shape:
         raise ValueError(f"maps must be (S, E, H, T, T), got {tuple(maps.shape)}")
+    if not ((maps >= 0) & (maps <= 1)).all():
+        raise ValueError("maps must hold weights from 0 to 1, some are not")
     every, examples, num_heads, length, _ = maps.shape
     for name, given, expected in (
         ("steps", len(steps), every),
