@@ -7,6 +7,7 @@ from view_host import finding, host, needs_browser, pixels, set_traits, wear_the
 
 from mha_utils import attention, causal_mask, leak_map, padding_mask, widgets
 from mha_utils.widgets.examples import EXAMPLES
+from tools.comparing import same_text
 from tools.lab_browser import browser
 
 pytestmark = needs_browser
@@ -59,7 +60,7 @@ def test_painter_says_in_javascript_what_python_says(page, seed):
     for density in (0.0, 0.05, 0.2, 0.5, 0.9, 1.0):
         allowed = (rng.random(len(painter.allowed)) < density).tolist()
         set_traits(page, painter, allowed=allowed, row=int(rng.integers(12)))
-        assert finding(page) == painter.finding()
+        assert same_text(finding(page), painter.finding())
 
 
 def painted(page) -> torch.Tensor:
@@ -212,7 +213,7 @@ def test_dropout_computes_and_says_what_python_does(page, seed):
         )
         np.testing.assert_allclose(present, view.dropped()[-1], atol=1e-5)
         np.testing.assert_allclose(average, view.dropped().mean(axis=0), atol=1e-5)
-        assert finding(page) == view.finding()
+        assert same_text(finding(page), view.finding())
 
 
 def test_dropout_sentences_agree_for_every_p_of_the_slider(page):
@@ -222,7 +223,7 @@ def test_dropout_sentences_agree_for_every_p_of_the_slider(page):
     probability.press("Home")
     for _ in range(19):
         view.p = page.evaluate("() => window.model.get('p')")
-        assert finding(page) == view.finding()
+        assert same_text(finding(page), view.finding())
         assert view.problem == ""
         probability.press("ArrowRight")
     assert view.p == pytest.approx(0.9)
@@ -281,7 +282,7 @@ def test_scale_says_in_javascript_what_python_says(page):
             traits = {"head_dim": int(2 ** rng.integers(10)), "query": int(rng.integers(16))}
             traits["temperature"] = float(rng.choice([1.0, 0.5, rng.integers(1, 49) / 2]))
             set_traits(page, view, **traits)
-            assert finding(page) == view.finding(), traits
+            assert same_text(finding(page), view.finding()), traits
 
 
 def test_sliders_of_the_scale_walk_over_powers_of_two(page):
