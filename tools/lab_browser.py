@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+from tools import threads
 from tools.chromium import NO_BROWSER, chromium
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def jupyter_server(root: Path) -> Iterator[str]:
         command += ["--LabApp.expose_app_in_browser=True"]
         _no_questions(Path(home))
         with open(f"{home}/log", "w") as log:
-            env = os.environ | folders | {"OMP_NUM_THREADS": "1"}
+            env = threads.of_a_reader() | folders
             server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
         address = f"http://127.0.0.1:{port}"
         try:

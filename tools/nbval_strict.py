@@ -8,7 +8,6 @@ Every cell is run twice: with the threads that `make lab` gives, then, right aft
 `MHA_THREADS=4` runs both with four. What the chapters gave is kept until the end, for the site.
 """
 
-import contextlib
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ import nbformat
 import nbval.plugin
 import pytest
 
+from tools import threads
 from tools.comparing import same_text
 from tools.notebooks import LIVE, STATE
 
@@ -56,21 +56,6 @@ def pytest_collect_file(file_path, parent):
     ]
 
 
-@contextlib.contextmanager
-def threads_of_a_reader():
-    """What a kernel is to inherit; threads that wait sleep, or two workers cost four times more."""
-    before = dict(os.environ)
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    os.environ.pop("OMP_NUM_THREADS", None)
-    if "MHA_THREADS" in before:
-        os.environ["OMP_NUM_THREADS"] = before["MHA_THREADS"]
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 class Kernel(nbval.plugin.RunningKernel):
     """Counts cells as a notebook does, and changes the threads between two runs."""
 
@@ -93,7 +78,7 @@ class Chapter(nbval.plugin.IPyNbFile):
 
     def setup(self) -> None:
         self.given: dict[int, list] = {}
-        with threads_of_a_reader():
+        with threads.inherited():
             super().setup()
 
     def teardown(self) -> None:
