@@ -1,6 +1,6 @@
 """Package tests and chapters on the lowest and the newest versions that pyproject.toml allows.
 
-python -m tools.versions [--python 3.13] [--versions lowest] [tests or chapters ...]
+python -m tools.versions [--python 3.13] [--versions lowest] [tests ...]
 """
 
 import argparse
@@ -16,12 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mha_utils.bench.record import describe_machine, save_record
+from tools.notebooks import chapters
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "benchmarks" / "versions.json"
 PYTHONS = ("3.11", "3.12", "3.13")
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
-NO_BROWSER = ["--ignore-glob=tests/test_browser*", "--ignore=tests/test_site.py"]
+WITHOUT = ("browser*", "site*", "notebooks*", "*faults*", "*mutants*", "speed*")  # of tests/
+CHAPTER = (
+    "import sys; from tools.chapter_runner import *; print(first_difference(Path(sys.argv[1])))"
+)
 NAMED = ("torch", "numpy", "matplotlib", "ipython", "ipywidgets", "anywidget", "nbval", "pytest")
 
 
@@ -60,20 +64,31 @@ def _uv(*arguments: str | Path) -> None:
 
 
 def run(python: Path, tests: list[str]) -> dict:
-    """The environment's versions, how many tests passed, and the names of those that failed."""
+    """The environment's versions, what its tests said, and the chapters that differ, with how."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [python, "-m", "pytest", "-q", *NO_BROWSER, f"--junitxml={report}", *tests]
+        without = [f"--ignore-glob=tests/test_{name}" for name in WITHOUT]
+        command = [python, "-m", "pytest", "-q", *without, f"--junitxml={report}", *tests]
         subprocess.run(command, cwd=ROOT)
         cases = list(ET.parse(report).getroot().iter("testcase"))
-    failed = [f"{c.get('classname')}::{c.get('name')}" for c in cases if _outcome(c) == "failed"]
+    names = (f"{c.get('classname')}::{c.get('name')}" for c in cases if _outcome(c) == "failed")
+    said = {path.stem: difference(python, path) for path in chapters()}
     return {
         "date": datetime.date.today().isoformat(),
         "versions": versions(python),
         "tests": tests,
         "passed": sum(_outcome(case) == "passed" for case in cases),
-        "failed": failed,
+        "failed": list(names),
+        "chapters": len(said),
+        "differ": {name: text for name, text in said.items() if text != "None"},
     }
+
+
+def difference(python: Path, chapter: Path) -> str:
+    """How a chapter, run in a process of its own, differs from what is stored."""
+    command = [python, "-c", CHAPTER, chapter]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return (done.stdout + done.stderr).strip().splitlines()[-1]
 
 
 def _outcome(case: ET.Element) -> str:
@@ -102,14 +117,14 @@ def main() -> str | None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", choices=PYTHONS)
     parser.add_argument("--versions", choices=RESOLUTIONS)
-    parser.add_argument("tests", nargs="*", default=["tests", "notebooks"])
+    parser.add_argument("tests", nargs="*", default=["tests"])
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {"runs": {}}
     red = []
     for name, result in each(parser.parse_args()):
         record["runs"][name] = result
         save_record(record | {"machine": describe_machine("cpu")}, RECORD)
         print(f"{name}: {result['passed']} passed, {len(result['failed'])} failed")
-        red += [f"{name}: {test}" for test in result["failed"]]
+        red += [f"{name}: {what}" for what in [*result["failed"], *result["differ"].items()]]
     return "\n".join(red) or None
 
 
