@@ -52,6 +52,14 @@ def test_setup_says_that_python_is_too_old(tmp_path):
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_setup_takes_the_python_that_was_asked_for_or_none(tmp_path):
+    old = program(tmp_path / "old", '[ "$1" = --version ] && echo Python 3.10.1; exit 1')
+    program(tmp_path / "python3.13", "exit 0")
+    result = set_up(tmp_path, PYTHON=str(old))
+    assert result.returncode == 1
+    assert result.stderr.startswith("Python 3.11 to 3.13 is needed, found: Python 3.10.1.")
+
+
 def test_setup_says_that_the_venv_module_is_missing(tmp_path):
     program(tmp_path / "python3", f"{IS_311}\nexit 1")
     result = set_up(tmp_path, PATH=only(tmp_path, *TOOLS))

@@ -20,6 +20,7 @@ install() {
 
 for python in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
     usable "$python" && break
+    [ -z "${PYTHON:-}" ] || break # what was asked for, or an error
 done
 found=$("${PYTHON:-python3}" --version 2>/dev/null)
 usable "$python" || stop "Python 3.11 to 3.13 is needed, found: ${found:-none}. Install one, or say which: make PYTHON=/path/to/python3.12"
