@@ -1,9 +1,10 @@
 """Read stored measurements so that a broken file is named, write them so that none is lost."""
 
+import contextlib
 import json
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,15 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         came = f"{type(error).__name__}: {error}"
         raise _not(path, f"NumPy arrays {names}", came) from error
+
+
+@contextlib.contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """What goes wrong inside becomes a ValueError that names the file."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"{path} is no whole {kind} file: {error}") from error
 
 
 def write_text(path: Path, text: str) -> None:

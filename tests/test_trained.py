@@ -12,7 +12,16 @@ import torch
 from torch import nn
 
 from mha_utils import trained
-from mha_utils.trained import DECODER, ENCODER, Decoder, Encoder, WordPiece, files, is_installed
+from mha_utils.trained import (
+    DECODER,
+    ENCODER,
+    Decoder,
+    Encoder,
+    WordPiece,
+    files,
+    is_installed,
+    wordpiece,
+)
 from mha_utils.trained import results as measured
 from mha_utils.trained.decoder import rotate
 from mha_utils.trained.gguf import read_gguf
@@ -131,8 +140,33 @@ def test_gguf_refuses_what_it_cannot_read(tmp_path):
     with pytest.raises(ValueError, match=r"tensor weight has type 2; read are \[0, 3, 8\]"):
         read_gguf(gguf(tmp_path, 2, bytes(18)))
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(ValueError, match=r"text is no GGUF file: it starts with b'hell'"):
+    with pytest.raises(ValueError, match=r"text is no whole GGUF file: it starts with b'hell'"):
         read_gguf(tmp_path / "text")
+
+
+def test_files_that_are_cut_off_are_named(tmp_path):
+    whole = gguf(tmp_path, 0, np.arange(6, dtype="<f4").tobytes(), (3, 2)).read_bytes()
+    text = json.dumps({"one": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
+    tensors = struct.pack("<Q", len(text)) + text + bytes(16)
+    path = tmp_path / "short"
+    for content, kind, read in (
+        (whole, "GGUF", read_gguf),
+        (tensors, "safetensors", files.read_safetensors),
+    ):
+        path.write_bytes(content)
+        read(path)
+        for length in (0, 3, 7, 20, len(content) // 2, len(content) - 1):
+            path.write_bytes(content[:length])
+            with pytest.raises(ValueError, match=f"^{path} is no whole {kind} file: "):
+                read(path)
+
+
+def test_a_vocabulary_that_is_cut_off_is_named(tmp_path, monkeypatch):
+    (tmp_path / "vocab.txt").write_text("a\nb\n")
+    monkeypatch.setattr(wordpiece, "locate", lambda published: tmp_path / "weights")
+    expected = f"^{tmp_path}/vocab.txt is no whole vocabulary file: expected 30522 lines, got 2$"
+    with pytest.raises(ValueError, match=expected):
+        wordpiece.load_wordpiece()
 
 
 # ---- models ----------------------------------------------------------------------------

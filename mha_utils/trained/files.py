@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mha_utils.records import reading
+
 
 @dataclass(frozen=True)
 class Published:
@@ -88,7 +90,15 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
     The file is: length of the header (8 bytes), header (JSON with dtype, shape and place of every
     tensor), numbers. Source: the format's page in the repository huggingface/safetensors.
+
+    Raises:
+        ValueError: if the file is cut off or another one; the text names it.
     """
+    with reading(path, "safetensors"):
+        return _tensors_of(path)
+
+
+def _tensors_of(path: Path) -> dict[str, Tensor]:
     data = np.memmap(path, mode="r")
     length = int(data[:8].view("<u8")[0])
     header = json.loads(bytes(data[8 : 8 + length]))

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mha_utils.records import reading
+
 SCALARS = {
     0: "B",
     1: "b",
@@ -53,11 +55,16 @@ def read_gguf(path: Path) -> tuple[dict, dict[str, Tensor]]:
     """Settings and float32 tensors by name.
 
     Raises:
-        ValueError: if the file is no GGUF file, or a tensor has a type that is not read here.
+        ValueError: if the file is no GGUF file or cut off, or a tensor has a type that is not read
+            here; the text names the file.
     """
-    reader = _Reader(memoryview(np.memmap(path, mode="r")))
+    with reading(path, "GGUF"):
+        return _read(_Reader(memoryview(np.memmap(path, mode="r"))))
+
+
+def _read(reader: _Reader) -> tuple[dict, dict[str, Tensor]]:
     if bytes(reader.data[:4]) != b"GGUF":
-        raise ValueError(f"{path.name} is no GGUF file: it starts with {bytes(reader.data[:4])}")
+        raise ValueError(f"it starts with {bytes(reader.data[:4])}")
     reader.at = 8
     num_tensors, num_settings = reader.take("Q"), reader.take("Q")
     settings = {reader.text(): reader.value(reader.take("I")) for _ in range(num_settings)}

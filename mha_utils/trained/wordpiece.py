@@ -4,9 +4,11 @@ import re
 import unicodedata
 from pathlib import Path
 
+from mha_utils.records import reading
 from mha_utils.trained.files import ENCODER, locate
 
 START, END, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+PIECES = 30522  # lines of its vocabulary
 
 
 class WordPiece:
@@ -46,7 +48,11 @@ def load_wordpiece() -> WordPiece:
     """The tokenizer of the published encoder.
 
     Raises:
-        ValueError: if the package is not installed or was changed.
+        ValueError: if the package is not installed or was changed, or the vocabulary is cut off.
     """
-    vocabulary = Path(locate(ENCODER)).with_name("vocab.txt")
-    return WordPiece(vocabulary.read_text("utf-8").splitlines())
+    path = Path(locate(ENCODER)).with_name("vocab.txt")
+    with reading(path, "vocabulary"):
+        pieces = path.read_text("utf-8").splitlines()
+        if len(pieces) < PIECES:
+            raise ValueError(f"expected {PIECES} lines, got {len(pieces)}")
+    return WordPiece(pieces)
