@@ -24,23 +24,26 @@ NAMES = sorted(
 )
 
 
+GUARDS = ("checked", "in_float32")  # decorators that readers are told of in other places
+
+
 # ---- shown code ------------------------------------------------------------------------
 
 
 def without_texts(source: str, guarded: bool) -> str:
-    """The code as a tree: no docstrings; of package code no `@checked` and no guards either."""
+    """The code as a tree: no docstrings; of package code no GUARDS and no checks either."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             node.body = node.body[1:] if ast.get_docstring(node) else node.body
             if guarded:
-                node.decorator_list = [d for d in node.decorator_list if not is_named(d, "checked")]
+                node.decorator_list = [d for d in node.decorator_list if not is_guard(d)]
                 node.body = [n for n in node.body if not calls_guard(n)]
     return ast.dump(tree)
 
 
-def is_named(node, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def is_guard(decorator) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id in GUARDS
 
 
 def calls_guard(node) -> bool:
