@@ -1,10 +1,13 @@
 """Run a chapter's cells in this process and compare what they print with what is stored.
 
 Much faster than a kernel for each chapter; for `tools.faults`, not a replacement of nbval.
+`python -m tools.chapter_runner [02 13 ...]` says for each chapter "as stored" or what differs.
 """
 
+import functools
 import io
 import os
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -12,8 +15,10 @@ import nbformat
 
 from tools.comparing import same_text
 from tools.notebooks import LIVE
+from tools.planting import in_a_fork
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
+DAY = 24 * 60 * 60
 
 
 def first_difference(path: Path) -> str | None:
@@ -66,3 +71,18 @@ def stored_texts(cell) -> tuple[str, str | None]:
 def code_cells(path: Path) -> list:
     cells = nbformat.read(path, as_version=4).cells
     return [c for c in cells if c.cell_type == "code"]
+
+
+def main(wanted: list[str]) -> None:
+    """Each chapter in a process of its own, forked when torch is imported."""
+    import mha_utils.plots  # noqa: F401  takes seconds, emulated minutes
+
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        if not wanted or path.name[:2] in wanted:
+            play = functools.partial(first_difference, path)
+            found = in_a_fork(FOLDER, play, seconds=DAY, fresh=False)
+            print(f"{path.stem}: {found or 'as stored'}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

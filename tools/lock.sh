@@ -11,6 +11,7 @@ sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' |
     xargs "$folder/venv/bin/pip" install --quiet --no-deps
 {
     echo "# Written by make lock. Used as constraints: pip install -c requirements.lock -e '.[lab]'"
+    echo "# Without hashes: with any, pip refuses --editable, and each index has its own file of torch."
     "$folder/venv/bin/pip" freeze --exclude-editable | sed 's/+cpu$//' | grep -Eiv '^(nvidia|triton|cuda)'
 } >"$folder/requirements.lock"
 mv "$folder/requirements.lock" requirements.lock

@@ -16,16 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mha_utils.bench.record import describe_machine, save_record
-from tools.notebooks import chapters
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "benchmarks" / "versions.json"
 PYTHONS = ("3.11", "3.12", "3.13")
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 WITHOUT = ("browser*", "site*", "notebooks*", "*faults*", "*mutants*", "speed*")  # of tests/
-CHAPTER = (
-    "import sys; from tools.chapter_runner import *; print(first_difference(Path(sys.argv[1])))"
-)
 NAMED = ("torch", "numpy", "matplotlib", "ipython", "ipywidgets", "anywidget", "nbval", "pytest")
 
 
@@ -72,7 +68,7 @@ def run(python: Path, tests: list[str]) -> dict:
         subprocess.run(command, cwd=ROOT)
         cases = list(ET.parse(report).getroot().iter("testcase"))
     names = (f"{c.get('classname')}::{c.get('name')}" for c in cases if _outcome(c) == "failed")
-    said = {path.stem: difference(python, path) for path in chapters()}
+    said = chapters(python)
     return {
         "date": datetime.date.today().isoformat(),
         "versions": versions(python),
@@ -80,15 +76,15 @@ def run(python: Path, tests: list[str]) -> dict:
         "passed": sum(_outcome(case) == "passed" for case in cases),
         "failed": list(names),
         "chapters": len(said),
-        "differ": {name: text for name, text in said.items() if text != "None"},
+        "differ": {name: text for name, text in said.items() if text != "as stored"},
     }
 
 
-def difference(python: Path, chapter: Path) -> str:
-    """How a chapter, run in a process of its own, differs from what is stored."""
-    command = [python, "-c", CHAPTER, chapter]
+def chapters(python: Path) -> dict[str, str]:
+    """For each chapter "as stored", or how it differs."""
+    command = [python, "-m", "tools.chapter_runner"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return (done.stdout + done.stderr).strip().splitlines()[-1]
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
 def _outcome(case: ET.Element) -> str:
