@@ -8,18 +8,16 @@ from view_grids import clamp, numbers
 from view_pictures import (
     HATCH,
     MARK,
-    check_axis,
     check_bars,
     check_image,
     of,
     require_colour,
     require_number,
     rgb,
-    ticks,
 )
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, theme
-from mha_utils.widgets.memory_ribbon import lay_out, origin
+from mha_utils.widgets.memory_ribbon import STEPS, lay_out, origin
 
 CHOSEN = ("sequence", "token", "head", "column")
 
@@ -62,6 +60,7 @@ def head_explorer(view, seen) -> None:
     check_bars(bars, weights[head, row], tuple(range(row + 1, length)) if view.causal else ())
     for j, bar in enumerate(of(bars, "rect")):
         assert (bar["fill"] == HATCH) == (view.causal and j > row)
+    check_bar_texts(bars, words, weights[head, row].tolist(), view.causal * (row + 1))
     chosen = [rgb(frame["stroke"]) == rgb(MARK) for frame in of(bars, "frame")]
     assert chosen == [j == column for j in range(length)]
     if length <= 20:
@@ -82,6 +81,27 @@ def head_explorer(view, seen) -> None:
     assert ("in the future: masked" in table) == (view.causal and column > row)
     for d in range(min(q.shape[-1], 6)):
         require_number(table[f"q[{d}] × k[{d}]"], (q[head, row, d] * k[head, column, d]).item())
+
+
+def check_bar_texts(bars: dict, words: list, shares: list, most: int) -> None:
+    """A number above each bar that is not forbidden, its word below, where there is room."""
+    title, *texts = of(bars, "text")
+    assert title["text"].endswith("shares out its attention")
+    if len(words) > 20:
+        assert texts == []
+        return
+    numbers_ = [t for t in texts if not t["turned"]]
+    below = [t for t in texts if t["turned"]]
+    assert [t["text"] for t in below] == words
+    rects = of(bars, "rect")
+    for text, rect in zip(below, rects, strict=True):
+        assert abs(text["x"] - rect["x"] - rect["w"] / 2 - 4) < 1
+        assert text["y"] > rect["y"] + rect["h"]
+    for text, share, rect in zip(numbers_, shares[: most or None], rects, strict=False):
+        require_number(text["text"], share)
+        assert abs(text["x"] - rect["x"] - rect["w"] / 2) < 1
+        assert 0 < rect["y"] - text["y"] < 9
+    assert len(numbers_) == (most or len(words))
 
 
 def memory_ribbon(view, seen) -> None:
@@ -109,6 +129,12 @@ def memory_ribbon(view, seen) -> None:
     rects = of(ribbon, "rect")
     order = sorted(range(len(rects)), key=lambda n: (rects[n]["y"], rects[n]["x"]))
     assert order == list(tensor.storage)
+    starts = [place for place, n in enumerate(order) if rects[n]["x"] == rects[order[0]]["x"]]
+    labels = [t for t in of(ribbon, "text") if t["align"] == "right"]
+    assert [t["text"] for t in labels] == [str(place) for place in starts]
+    for label, place in zip(labels, starts):
+        assert label["y"] == rects[order[place]]["y"] + 12
+        assert 0 < rects[order[place]]["x"] - label["x"] < 10
     rects, (rows, columns) = of(blocks, "rect"), tensor.shape[-2:]
     values = np.array(tensor.values()).reshape(-1, rows, columns)
     for block in values:
@@ -116,8 +142,25 @@ def memory_ribbon(view, seen) -> None:
         for i, j in np.ndindex(rows, columns):
             rect = rects[block[i, j]]
             assert (rect["x"] - corner["x"], rect["y"] - corner["y"]) == (24 * j, 24 * i)
+    named = [t for t in of(blocks, "text") if t["align"] == "left"]
+    assert [t["text"] for t in named] == block_names(view.step, tensor.shape)
+    for label, block in zip(named, values, strict=True):
+        corner = rects[block[0, 0]]
+        assert (label["x"], label["y"]) == (corner["x"], corner["y"] - 10)
+    numbered = [t for t in of(blocks, "text") if t["align"] == "right"]
+    assert [t["text"] for t in numbered] == [str(i) for i in range(rows)] * tensor.shape[0]
+    for n, label in enumerate(numbered):
+        block = values[n // rows * (len(values) // tensor.shape[0])]
+        assert label["y"] == rects[block[n % rows, 0]]["y"] + 12
     corners = {(rects[b[0, 0]]["x"] // 24, rects[b[0, 0]]["y"]) for b in values}
     assert len(corners) == len(values)
+
+
+def block_names(step: str, shape: tuple) -> list[str]:
+    what = {"B T D": "", "B T H Dh": "token", "B H T Dh": "head"}[STEPS[step].letters]
+    if not what:
+        return [f"[{b}] sequence {b}" for b in range(shape[0])]
+    return [f"[{b}, {i}] {what} {i}" for b in range(shape[0]) for i in range(shape[1])]
 
 
 def shape_letters(view, seen) -> None:
@@ -134,39 +177,12 @@ def shape_letters(view, seen) -> None:
         assert abs(rect["y"] - rects[0]["y"] - t * side) < 1e-6
         require_colour(rect["fill"], theme.HEADS[d // (D // H) % len(theme.HEADS)])
     assert rects[-1]["x"] + side <= picture["width"] + 2
+    titles = [t for t in of(picture, "text") if t["y"] < rects[0]["y"]]
+    assert [t["text"] for t in titles] == [f"sequence {b}" for b in range(B)]
+    for title, start in zip(titles, starts):
+        assert abs(title["x"] - start - D * side / 2) < 1
     names = [t for t in of(picture, "text") if t["y"] > rects[-1]["y"]]
     assert [t["text"] for t in names] == [str(h) for h in range(H)] * B
     for n, text in enumerate(names):
         b, h = divmod(n, H)
         assert abs(text["x"] - starts[b] - (h + 0.5) * D / H * side) < 1
-
-
-def training_film(view, seen) -> None:
-    steps, examples, heads, length = view.shape
-    maps = np.frombuffer(view.maps, np.uint8).reshape(steps, examples, heads, length, length)
-    weights = maps[clamp(view.frame, steps - 1), clamp(view.example, examples - 1)] / 255
-    maps_, chart = seen["pictures"]
-    images, frames = of(maps_, "image"), of(maps_, "frame")
-    for image, each in zip(images, weights, strict=True):
-        check_image(image, each)
-    expected = set()
-    for image in images:
-        side = image["w"] / length
-        for r, (_, places) in enumerate(view.sources):
-            colour = theme.HEADS[(3, 5, 4, 2)[r % 4]].lower()
-            for i, j in enumerate(places[view.example]):
-                if view.marks and j >= 0:
-                    centre = image["x"] + (j + 0.5) * side, image["y"] + (i + 0.5) * side
-                    expected.add((round(centre[0]), round(centre[1]), colour))
-    found = {(round(f["x"] + f["w"] / 2), round(f["y"] + f["h"] / 2), f["stroke"]) for f in frames}
-    assert found == expected
-    assert all(0.4 * side < f["w"] == f["h"] < side for f in frames)
-    values, places = ticks(chart, "right", {"0": 0, "0.5": 0.5, "1": 1})
-    strokes = of(chart, "stroke")
-    across, at_x = [], []
-    for stroke, (_, scores) in zip(strokes, view.curves, strict=True):
-        values, places = values + scores, places + [y for _, y in stroke["path"]]
-        across, at_x = across + view.steps, at_x + [x for x, _ in stroke["path"]]
-    now = of(chart, "rect")[-1]
-    check_axis(values, places)
-    check_axis([*across, view.steps[view.frame]], [*at_x, now["x"] + now["w"] / 2])

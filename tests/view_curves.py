@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from view_grids import clamp, numbers
 from view_pictures import (
@@ -11,6 +12,7 @@ from view_pictures import (
     check_axis,
     check_bars,
     check_grid,
+    check_image,
     of,
     require_number,
     shade,
@@ -112,6 +114,8 @@ def layer_cost(view, seen) -> None:
                 places.append(text["y"])
         assert 0 <= min(places) < max(places) <= picture["height"]
         check_axis(values, places)
+        (now,) = [f for f in of(picture, "frame") if f["w"] == 1]
+        across, at_x = [*across, math.log2(view.seq_len)], [*at_x, now["x"] + 0.5]
         named, where = ticks(picture, "center", {"64": 6, "512": 9, "4k": 12, "16k": 14})
         assert len(named) == 4
         check_axis(across + named, at_x + where)
@@ -144,6 +148,8 @@ def softmax_scale(view, seen) -> None:
         across, at_x = ticks(chart, "center", {str(w): n for n, w in enumerate(widths)})
         assert len(across) == 10
         check_axis(across + list(range(10)), at_x + [x for x, _ in path])
+        (mark,) = [f for f in of(chart, "frame") if f["w"] == 0]
+        check_axis([*across, now], [*at_x, mark["x"]])
         chosen, share = scores[now][query], weights[now][query]
         expected = (chosen.std(), share.max(), torch.special.entr(share).sum(), slopes_of(share))
         for line, number in zip(seen["tables"][0][1:], expected, strict=True):
@@ -158,3 +164,45 @@ def softmax_scale(view, seen) -> None:
 
 def slopes_of(share: torch.Tensor) -> torch.Tensor:
     return (share * (1 - share)).max()
+
+
+def training_film(view, seen) -> None:
+    steps, examples, heads, length = view.shape
+    maps = np.frombuffer(view.maps, np.uint8).reshape(steps, examples, heads, length, length)
+    weights = maps[clamp(view.frame, steps - 1), clamp(view.example, examples - 1)] / 255
+    maps_, chart = seen["pictures"]
+    images, frames = of(maps_, "image"), of(maps_, "frame")
+    words, texts = view.labels[view.example], of(maps_, "text")
+    for h, (image, each) in enumerate(zip(images, weights, strict=True)):
+        check_image(image, each)
+        title, *marked = texts[h * (2 * length + 1) :][: 2 * length + 1]
+        assert (title["text"], title["x"]) == (view.heads[h], image["x"])
+        assert title["y"] < image["y"]
+        assert [t["text"] for t in marked] == [word for word in words for _ in "ij"]
+        for n, text in enumerate(marked):
+            axis, far = ("x", image["x"]) if n % 2 else ("y", image["y"])
+            assert text["turned"] == n % 2
+            assert abs(text[axis] - far - (n // 2 + 0.5) * image["w"] / length) < 1
+        assert image["x"] + image["w"] <= maps_["width"]
+        assert image["y"] + image["h"] <= maps_["height"]
+    expected = set()
+    for image in images:
+        side = image["w"] / length
+        for r, (_, places) in enumerate(view.sources):
+            colour = theme.HEADS[(3, 5, 4, 2)[r % 4]].lower()
+            for i, j in enumerate(places[view.example]):
+                if view.marks and j >= 0:
+                    centre = image["x"] + (j + 0.5) * side, image["y"] + (i + 0.5) * side
+                    expected.add((round(centre[0]), round(centre[1]), colour))
+    found = {(round(f["x"] + f["w"] / 2), round(f["y"] + f["h"] / 2), f["stroke"]) for f in frames}
+    assert found == expected
+    assert all(0.4 * side < f["w"] == f["h"] < side for f in frames)
+    values, places = ticks(chart, "right", {"0": 0, "0.5": 0.5, "1": 1})
+    strokes = of(chart, "stroke")
+    across, at_x = [], []
+    for stroke, (_, scores) in zip(strokes, view.curves, strict=True):
+        values, places = values + scores, places + [y for _, y in stroke["path"]]
+        across, at_x = across + view.steps, at_x + [x for x, _ in stroke["path"]]
+    now = of(chart, "rect")[-1]
+    check_axis(values, places)
+    check_axis([*across, view.steps[view.frame]], [*at_x, now["x"] + now["w"] / 2])

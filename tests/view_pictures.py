@@ -173,11 +173,12 @@ def check_bars(picture: dict, shares, skip: tuple = ()) -> float:
     bars = of(picture, "rect")
     assert len(bars) == len(shares)
     floor, step = bars[0]["y"] + bars[0]["h"], bars[0]["w"] / 0.8
-    tall = []
+    tall, frames = [], of(picture, "frame")
     for j, (bar, share) in enumerate(zip(bars, shares)):
         assert abs(bar["x"] - bars[0]["x"] - j * step) < 1e-6
         assert abs(bar["y"] + bar["h"] - floor) < 1e-6
         assert bar["h"] >= 0
+        assert [frames[j][n] for n in "xywh"] == [bar[n] for n in "xywh"]
         if j not in skip:
             require_colour(bar["fill"], shade(float(share)), j)
             tall += [bar["h"] / float(share)] if share > 1e-3 else []
