@@ -108,7 +108,7 @@ def _explicit_passes(work: Workload) -> int:
 
 
 def _loop_passes(work: Workload) -> int:
-    """Like explicit, but every head reads all of x three times, and a mask for each."""
+    """Like explicit, but every head reads all of x three times."""
     return _explicit_passes(work) + 3 * (work.num_heads - 1) * work.numbers
 
 

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_utils import FusedMultiHeadAttention, MultiHeadAttention
+from mha_utils.bench.contestants import HeadLoop
 from mha_utils.bench.memory import peak_bytes
 from mha_utils.costs import IMPLEMENTATIONS, Workload, attention_flops, cost_of, projection_flops
 
@@ -56,6 +58,43 @@ def test_bytes_moved_grow_as_the_steps_say(is_causal):
     assert bend["fused"] == 0
     assert bend["explicit"] == bend["loop over heads"] == passes * 4 * 4 * 2 * 64**2
     assert moved["fused"][0] < moved["explicit"][0] < moved["loop over heads"][0]
+
+
+class Traffic(TorchFunctionMode):
+    """Bytes that each step reads and writes; views move nothing."""
+
+    moved = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        inputs = [a for a in leaves if isinstance(a, torch.Tensor)]
+        with torch._C.DisableTorchFunction():
+            result = function(*args, **(kwargs or {}))
+        is_new = isinstance(result, torch.Tensor) and result.is_floating_point()
+        storages = {a.untyped_storage().data_ptr() for a in inputs}
+        changes = function.__name__.endswith("_") and not function.__name__.endswith("__")
+        if is_new and (changes or result.untyped_storage().data_ptr() not in storages):
+            read = [a for a in inputs if a.is_floating_point() and a.ndim > 1]
+            self.moved += sum(a.numel() * a.element_size() for a in (*read, result))
+        return result
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("shape", [(2, 5, 12, 3), (1, 64, 8, 4), (3, 33, 16, 2)])
+def test_bytes_moved_are_what_the_steps_read_and_write(shape, is_causal, dtype):
+    """Counted in a run of the modules; biases and masks are left out on paper."""
+    work = Workload(*shape, is_causal=is_causal, number_bytes=torch.finfo(dtype).bits // 8)
+    explicit, fused = (cls(*shape[2:]) for cls in (MultiHeadAttention, FusedMultiHeadAttention))
+    layers = {"explicit": explicit, "fused": fused}
+    if not is_causal:  # its heads take a mask, which they cannot fill in in place
+        layers["loop over heads"] = HeadLoop(explicit)
+    x = torch.randn(shape[:3], dtype=dtype)
+    for name, layer in layers.items():
+        layer.to(dtype).requires_grad_(False)
+        with Traffic() as traffic:
+            layer(x, None) if name == "loop over heads" else layer(x, is_causal=is_causal)
+        assert traffic.moved == cost_of(name, work).moved_bytes, name
 
 
 def test_half_the_bytes_a_number_half_the_bytes():
