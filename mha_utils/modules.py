@@ -140,7 +140,8 @@ class MultiHeadAttention(nn.Module):
             `embed_dim`, or `dropout` is not a probability.
 
     Source: Vaswani et al. (2017), section 3.2.2. Arguments are named as in
-    `torch.nn.MultiheadAttention`; the layout is always (B, T, D).
+    `torch.nn.MultiheadAttention`; the layout is always (B, T, D). Half precision is computed in
+    float32 between the projections.
     """
 
     def __init__(
@@ -187,6 +188,7 @@ class MultiHeadAttention(nn.Module):
             context: makes keys and values, (B, S, kdim); x when left out.
             values: makes the values in the place of context, (B, S, vdim).
             mask: True = may attend; (T, S), or four dimensions that broadcast to (B, H, T, S).
+                Two dimensions are never (B, S): `padding_mask` gives (B, 1, 1, S).
             is_causal: a query sees no key after its own; the last query is aligned with
                 the last key. Joined with `mask` if both are given.
             need_weights: also return the weights of every head, before dropout.
@@ -196,8 +198,9 @@ class MultiHeadAttention(nn.Module):
             attend to nothing gets zero weights, so its output is the bias of `out_proj`.
 
         Raises:
-            ValueError: if an input does not fit the module, the mask is not boolean or does
-                not broadcast, or `is_causal` is asked for with fewer keys than queries.
+            ValueError: if an input does not fit the module (width, dtype, device), the mask is
+                not boolean or does not broadcast, a flag is not True or False, or `is_causal`
+                is asked for with fewer keys than queries.
         """
         context = x if context is None else context
         values = context if values is None else values
