@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import time
 
 import numpy as np
@@ -55,6 +56,8 @@ def test_javascript_is_one_module_without_imports(make):
     assert "import " not in source
     assert source.count("export default") == 1
     assert "https://" not in source
+    names = re.findall(r"^(?:function|const|let) (\w+)", source, re.MULTILINE)
+    assert len(names) == len(set(names)), "base.js and the view share one scope"
 
 
 @EACH

@@ -180,7 +180,7 @@ export function textField(view, text, trait) {
 }
 
 /** A word as it stands in a picture: in one line and not longer than 24 characters. */
-export function shortened(word) {
+export function asLabel(word) {
   const line = [...String(word).split(/\s+/).filter(Boolean).join(" ")];
   return line.length <= 24 ? line.join("") : `${line.slice(0, 23).join("")}…`;
 }
@@ -331,7 +331,7 @@ export function drawShares(context, shares, columns, x, y, size) {
  */
 export function drawGrid(canvas, options) {
   const { cellAt, row = -1, column = -1, ends = [], end = "", ink } = options;
-  const [rows, columns] = [options.rows, options.columns].map((words) => words.map(shortened));
+  const [rows, columns] = [options.rows, options.columns].map((words) => words.map(asLabel));
   const pen = canvas.getContext("2d");
   pen.font = "bold 13px sans-serif";
   const widest = (words) => Math.ceil(Math.max(0, ...words.map((w) => pen.measureText(w).width)));

@@ -1,7 +1,7 @@
 import {
   attentionScores, attentionWeights, checkbox, css, divisors, drawShares, element, entropy,
   floats, framed, halves, hatching, listSlider, liveSentence, mostAt, mountView, pageColours,
-  picture, prepare, setTrait, shortened, slider, textField, watchTheme, watchWidth, weightColour,
+  picture, prepare, setTrait, asLabel, slider, textField, watchTheme, watchWidth, weightColour,
 } from "./base.js";
 
 const WIDEST = 380; // the map in CSS pixels, where there is room
@@ -94,7 +94,7 @@ function noteOn(model) {
   const [places, written] = [placesOf(model.get("words")), wordsOf(model.get("sentence"))];
   const unknown = written.filter((word) => !places.has(word));
   const more = unknown.length > MOST_UNKNOWN ? ` and ${unknown.length - MOST_UNKNOWN} more` : "";
-  const listed = unknown.slice(0, MOST_UNKNOWN).map(shortened).join(", ");
+  const listed = unknown.slice(0, MOST_UNKNOWN).map(asLabel).join(", ");
   const isLong = written.length - unknown.length > MOST_TOKENS;
   return (unknown.length ? ` Not in the vocabulary: ${listed}${more}.` : "")
     + (isLong ? ` Only the first ${MOST_TOKENS} words are shown.` : "");
@@ -194,7 +194,7 @@ function layout(state, context, room) {
   const labelled = state.length <= LABELLED;
   context.font = "13px sans-serif";
   const widest = labelled
-    ? Math.max(...state.ids.map((_, i) => context.measureText(shortened(state.word(i))).width), 10) : 0;
+    ? Math.max(...state.ids.map((_, i) => context.measureText(asLabel(state.word(i))).width), 10) : 0;
   const margin = labelled ? Math.ceil(widest) + 8 : 4;
   return { labelled, margin, size: room - margin, cell: (room - margin) / Math.max(state.length, 1) };
 }
@@ -212,13 +212,13 @@ function drawMap(canvas, state, { ink, paper }) {
   for (let i = 0; labelled && i < state.length; i += 1) {
     context.font = `${i === state.row ? "bold " : ""}13px sans-serif`;
     context.textAlign = "right";
-    context.fillText(shortened(state.word(i)), margin - 6, margin + (i + 0.5) * cell);
+    context.fillText(asLabel(state.word(i)), margin - 6, margin + (i + 0.5) * cell);
     context.font = `${i === state.column ? "bold " : ""}13px sans-serif`;
     context.save();
     context.translate(margin + (i + 0.5) * cell, margin - 6);
     context.rotate(-Math.PI / 2);
     context.textAlign = "left";
-    context.fillText(shortened(state.word(i)), 0, 0);
+    context.fillText(asLabel(state.word(i)), 0, 0);
     context.restore();
   }
   context.strokeStyle = THEME.mark;
@@ -251,7 +251,7 @@ function drawBars(canvas, state, { ink, paper, line }) {
   context.fillStyle = ink;
   context.font = "13px sans-serif";
   context.textAlign = "left";
-  context.fillText(`“${shortened(state.word(state.row))}” shares out its attention`, left, 12);
+  context.fillText(`“${asLabel(state.word(state.row))}” shares out its attention`, left, 12);
   for (let j = 0; j < state.length; j += 1) {
     const share = state.shares[j];
     const tall = share * (floor - 40);
@@ -273,7 +273,7 @@ function drawBars(canvas, state, { ink, paper, line }) {
     context.translate(x + step / 2 + 4, floor + 8);
     context.rotate(-Math.PI / 3);
     context.textAlign = "right";
-    context.fillText(shortened(state.word(j)), 0, 0);
+    context.fillText(asLabel(state.word(j)), 0, 0);
     context.restore();
   }
 }

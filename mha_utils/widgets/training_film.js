@@ -1,6 +1,6 @@
 import {
   checkbox, drawShares, element, framed, liveSentence, mountView, pageColours, picture, prepare,
-  setTrait, shortened, slider, watchTheme, watchWidth,
+  setTrait, asLabel, slider, watchTheme, watchWidth,
 } from "./base.js";
 
 const [CHART, LEFT, BOTTOM] = [170, 40, 34]; // in CSS pixels
@@ -57,7 +57,7 @@ function read(model, bytes) {
   return {
     frame, length, weights, sources, heads: model.get("heads"), marks: model.get("marks"),
     step: model.get("steps")[frame], steps: model.get("steps"), curves: model.get("curves"),
-    words: model.get("labels")[example].map(shortened),
+    words: model.get("labels")[example].map(asLabel),
   };
 }
 
