@@ -160,7 +160,8 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "browsers"))
     monkeypatch.setattr(chromium, "APPS", ())
     monkeypatch.setattr(chromium, "INSTALL", ["/bin/sh", "-c", "exit 1"])
-    monkeypatch.delenv("MHA_REQUIRE_BROWSER", raising=False)
+    for name in ("MHA_REQUIRE_BROWSER", "MHA_CHROMIUM"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("MHA_CHROMIUM", raising=False)
     chromium.chromium.cache_clear()
     yield tmp_path
