@@ -6,7 +6,7 @@ HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home
 export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test tour notebooks experiments site style media faults mutants bench-views bench versions lock clean
+.PHONY: help lab test tour notebooks experiments site style media faults mutants roundings bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -45,6 +45,9 @@ faults: $(VENV)/lab,test.ok  ## plant every known fault: do chapters and tests n
 
 mutants: $(VENV)/lab,test.ok  ## plant a seeded sample of generated faults (MUTANT_FLAGS)
 	@$(BIN)/python -m tools.mutants $(MUTANT_FLAGS)
+
+roundings: $(VENV)/lab,test.ok  ## run the chapters under other machines' roundings, flags, threads
+	@$(BIN)/python -m tools.roundings --machines $(ROUNDING_FLAGS)
 
 bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views in Chromium
 	@$(BIN)/python -m tools.bench_views

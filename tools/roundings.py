@@ -1,0 +1,108 @@
+"""Do the chapters hold on other machines? `make roundings`, or `python -m tools.roundings`.
+
+Every chapter is run under several seeds of `rounding_mode.Rounding`, and what it prints is compared
+with what is stored by the rule of the suite. With --machines, chapters are run as older and newer
+processors and other numbers of threads would run them: forced by the environment, one at a time.
+The result is printed and stored in `benchmarks/roundings.json`.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.notebooks import chapters
+from tools.planting import ROOT, in_a_fork
+from tools.rounding_mode import Rounding
+
+TABLE = ROOT / "benchmarks" / "roundings.json"
+MACHINES = (  # what stands for another processor, or another number of threads
+    *("OMP_NUM_THREADS=1", "OMP_NUM_THREADS=2", "OMP_NUM_THREADS=4"),
+    *("ATEN_CPU_CAPABILITY=default", "ATEN_CPU_CAPABILITY=avx2", "ATEN_CPU_CAPABILITY=avx512"),
+    *("ONEDNN_MAX_CPU_ISA=SSE41", "ONEDNN_MAX_CPU_ISA=AVX2", "ONEDNN_MAX_CPU_ISA=AVX512_CORE"),
+    *("MKL_ENABLE_INSTRUCTIONS=SSE4_2", "MKL_CBWR=COMPATIBLE"),
+)
+
+
+def trains(path: Path) -> bool:
+    """Whether a chapter trains a model before the reader's eyes."""
+    return bool(re.search(r"from mha_utils\.training import [^\\]*\btrain\b", path.read_text()))
+
+
+def difference(path: Path, seed: int | None = None, seconds: int = 600) -> str | None:
+    """What a chapter does otherwise than stored, under a seed of roundings; None if nothing."""
+
+    def play():
+        from tools.chapter_runner import first_difference
+
+        if seed is None:
+            return first_difference(path)
+        with Rounding(seed):
+            return first_difference(path)
+
+    return in_a_fork(ROOT, play, seconds)
+
+
+def preload() -> None:
+    """What every child needs; the mode is used once, for what PyTorch imports when it is."""
+    os.environ["MPLBACKEND"] = "agg"
+    import anywidget
+    import IPython
+    import matplotlib.pyplot
+    import torch
+
+    with Rounding(0):
+        print(end=repr(torch.randn(16).softmax(dim=-1))[:0])
+    assert all((anywidget, IPython, matplotlib))
+
+
+def under_seeds(path: Path, number: int | None) -> dict[str, str | None]:
+    """What came under each seed: five of them, three where something is trained."""
+    seeds = range(number or (3 if trains(path) else 5))
+    return {str(seed): difference(path, seed) for seed in seeds}
+
+
+def as_machine(setting: str, paths: list[Path]) -> dict[str, str | None]:
+    """What came with a variable of the environment, in a process of its own."""
+    code = "import json, sys; from pathlib import Path; from tools.roundings import *; preload();"
+    code += "print(json.dumps({Path(p).stem: difference(Path(p)) for p in sys.argv[1:]}))"
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    environment |= dict([setting.split("=")]) | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, *map(str, paths)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+    return json.loads(done.stdout) if done.returncode == 0 else {"all": done.stderr[-300:]}
+
+
+def report(name: str, found: dict[str, str | None]) -> None:
+    failed = [f"{key}: {text}" for key, text in found.items() if text]
+    print(f"{name:28} {len(found) - len(failed)} of {len(found)}", *failed, sep="\n  ", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*", help="numbers such as 02; all when left out")
+    parser.add_argument("--seeds", type=int, help="seeds for each; left out: 5, 3 with training")
+    parser.add_argument("--machines", action="store_true", help="forced flags and threads, too")
+    given = parser.parse_args()
+    paths = [p for p in chapters() if not given.chapters or p.name[:2] in given.chapters]
+    preload()
+    table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {}
+    for path in paths:
+        found = table.setdefault("seeds", {})[path.stem] = under_seeds(path, given.seeds)
+        report(path.stem, found)
+    for setting in MACHINES if given.machines else ():
+        rows = table.setdefault("machines", {}).setdefault(setting, {})
+        rows |= (found := as_machine(setting, paths))
+        report(setting, found)
+    from mha_utils.bench.record import describe_machine
+
+    table = {"machine": describe_machine("cpu")} | {k: table[k] for k in table if k != "machine"}
+    TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    sys.exit(any(text for rows in table["seeds"].values() for text in rows.values()))
+
+
+if __name__ == "__main__":
+    main()
