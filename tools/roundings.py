@@ -32,7 +32,7 @@ def trains(path: Path) -> bool:
     return bool(re.search(r"from mha_utils\.training import [^\\]*\btrain\b", path.read_text()))
 
 
-def difference(path: Path, seed: int | None = None, seconds: int = 600) -> str | None:
+def difference(path: Path, seed: int | None = None, seconds: int = 3600) -> str | None:
     """What a chapter does otherwise than stored, under a seed of roundings; None if nothing."""
 
     def play():
@@ -76,9 +76,17 @@ def as_machine(setting: str, paths: list[Path]) -> dict[str, str | None]:
     return json.loads(done.stdout) if done.returncode == 0 else {"all": done.stderr[-300:]}
 
 
-def report(name: str, found: dict[str, str | None]) -> None:
+def keep(part: str, name: str, found: dict[str, str | None]) -> None:
+    """Print what came, and put it into the table."""
+    from mha_utils.bench.record import describe_machine
+
     failed = [f"{key}: {text}" for key, text in found.items() if text]
     print(f"{name:28} {len(found) - len(failed)} of {len(found)}", *failed, sep="\n  ", flush=True)
+    table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {}
+    rows = table.get(part, {})
+    rows[name] = rows.get(name, {}) | found if part == "machines" else found
+    table |= {"machine": describe_machine("cpu"), part: dict(sorted(rows.items()))}
+    TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def main() -> None:
@@ -89,19 +97,16 @@ def main() -> None:
     given = parser.parse_args()
     paths = [p for p in chapters() if not given.chapters or p.name[:2] in given.chapters]
     preload()
-    table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {}
+    failed = False
     for path in paths:
-        found = table.setdefault("seeds", {})[path.stem] = under_seeds(path, given.seeds)
-        report(path.stem, found)
+        found = under_seeds(path, given.seeds)
+        keep("seeds", path.stem, found)
+        failed |= any(found.values())
     for setting in MACHINES if given.machines else ():
-        rows = table.setdefault("machines", {}).setdefault(setting, {})
-        rows |= (found := as_machine(setting, paths))
-        report(setting, found)
-    from mha_utils.bench.record import describe_machine
-
-    table = {"machine": describe_machine("cpu")} | {k: table[k] for k in table if k != "machine"}
-    TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    sys.exit(any(text for rows in table["seeds"].values() for text in rows.values()))
+        found = as_machine(setting, paths)
+        keep("machines", setting, found)
+        failed |= any(found.values())
+    sys.exit(failed)
 
 
 if __name__ == "__main__":
