@@ -9,7 +9,7 @@ import pytest
 from nbformat import v4
 from packaging.requirements import Requirement
 
-from tools import notebooks
+from tools import notebooks, shown
 from tools.notebooks import canonical, chapters, merge_streams, shown_name, style, sync
 from tools.planting import ROOT
 from tools.shown import SOURCES, shown_source
@@ -68,14 +68,22 @@ def test_names_are_shown():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shown_code_is_the_package_s_no_less_and_no_more(name):
-    shown, package = shown_source(name), source_in_package(name)
-    assert without_texts(shown, guarded=False) == without_texts(package, guarded=True)
+    made, package = shown_source(name), source_in_package(name)
+    assert without_texts(made, guarded=False) == without_texts(package, guarded=True)
     rest = iter(package.splitlines())
-    for line in shown.splitlines():  # to the letter and in order; the first docstring line ends
+    for line in made.splitlines():  # to the letter and in order; the first docstring line ends
         assert any(line in (there, f'{there}"""') for there in rest), line
-    for node in ast.walk(ast.parse(shown)):
+    for node in ast.walk(ast.parse(made)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             assert "\n" not in (ast.get_docstring(node) or "")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_guard"),
+    [("require_mask(m)", True), ("result(x)", False), ("a = require_b()", False)],
+)
+def test_only_checks_of_input_are_left_out(line, is_guard):
+    assert shown._is_guard(ast.parse(line).body[0]) == is_guard
 
 
 def test_a_name_that_stands_nowhere_is_said():
@@ -90,7 +98,7 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kc
 
 def small_chapter():
     tagged = v4.new_code_cell("stale = 1", metadata={"tags": ["x", "show:attention_scores"]})
-    long = v4.new_code_cell("a = 1\n\nb = 2\nc = 3\n")
+    long = v4.new_code_cell("a = 1\n  \nb = 2\nc = 3\n")
     long.outputs = [v4.new_output("display_data", {"image/png": PNG})]
     cells = [
         v4.new_markdown_cell("# one two three"),
