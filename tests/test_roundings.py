@@ -11,7 +11,8 @@ from tools.notebooks import chapters
 from tools.rounding_mode import Rounding
 from tools.roundings import difference, preload, trains
 
-SETTLED = [path for path in chapters() if not trains(path)]
+LONG = ("02", "12", "13")  # they train, or take more than a minute: `make roundings`
+SHORT = [path for path in chapters() if path.name[:2] not in LONG]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -149,6 +150,6 @@ def test_chapters_that_train_are_known():
     assert [path.name[:2] for path in chapters() if trains(path)] == ["02", "13"]
 
 
-@pytest.mark.parametrize("path", SETTLED, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", SHORT, ids=lambda p: p.stem)
 def test_a_chapter_holds_under_other_roundings(path):
     assert difference(path, seed=0) is None
