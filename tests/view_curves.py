@@ -135,6 +135,8 @@ def softmax_scale(view, seen) -> None:
     *bars, chart = seen["pictures"]
     values, places = ticks(chart, "right", {"0": 0, "0.25": 0.25})
     places = [place - 4 for place in places]  # their baseline is below the middle
+    assert len(places) == 2
+    assert places[0] - places[1] > 60
     scales = (lambda w: view.temperature, lambda w: w**0.5)
     for picture, scale, side in zip(bars, scales, (0, 1), strict=True):
         scores = [q[:, :w] @ k[:, :w].T / scale(w) for w in widths]
@@ -198,6 +200,7 @@ def training_film(view, seen) -> None:
     assert found == expected
     assert all(0.4 * side < f["w"] == f["h"] < side for f in frames)
     values, places = ticks(chart, "right", {"0": 0, "0.5": 0.5, "1": 1})
+    assert len(values) == 3
     strokes = of(chart, "stroke")
     across, at_x = [], []
     for stroke, (_, scores) in zip(strokes, view.curves, strict=True):

@@ -154,7 +154,11 @@ def pipeline(view, seen) -> None:
     for note, name in zip(images, tensors, strict=True):
         colours = [colour(name, n, largest(name)) for n in matrix(name).flatten().tolist()]
         assert np.abs(np.subtract(note["pixels"], colours)).max() <= 5, name
-        assert note["columns"] == matrix(name).shape[1]
+        rows, columns = matrix(name).shape
+        assert note["columns"] == columns
+        assert abs(note["w"] / columns - note["h"] / rows) < 1e-6
+        assert note["w"] <= 92.001
+        assert note["h"] <= 36.001
     large, name = seen["pictures"][1], view.tensor
     rects = [note for note in large["notes"] if note["what"] == "rect" and note["h"] == 29]
     shown, most = matrix(name), largest(name)
