@@ -6,7 +6,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ.get("MHA_THREADS", "1")
 
 pytest_plugins = ["tools.nbval_strict", "tools.suite_report"]
 
-FIRST = ("02_", "13_", "12_", "11_", "test_lab.py", "test_site.py", "test_browser")
+FIRST = ("02_", "12_", "13_", "11_", "test_lab.py", "test_site.py", "test_fused.py", "test_browser")
 
 
 def pytest_collection_modifyitems(items) -> None:
