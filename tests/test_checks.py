@@ -23,6 +23,7 @@ from mha_utils import (
     tasks_stacked,
     tasks_weights,
 )
+from mha_utils.cases import SIZES
 
 
 def test_right_answers_pass():
@@ -259,3 +260,18 @@ def test_numbers_of_numpy_and_sizes_of_torch_count_as_plain_ones():
     assert checks.check_scale(lambda dh, q_std, k_std: np.sqrt(dh) * q_std * k_std)
     assert checks.check_strides(lambda b, t, h, dh: torch.Size((t * h * dh, dh, h * dh, 1)))
     assert not checks.check_count(lambda b, t, d: True)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("part", ["values", "gradients"])
+def test_an_answer_that_is_wrong_for_one_size_is_found(size, part):
+    lead, t, s, dh, dv = size
+
+    def answer(q, k, v):
+        out, _ = attention(q, k, v)
+        if q.shape == (*lead, t, dh) and k.shape[-2] == s and v.shape[-1] == dv:
+            return out + 1 if part == "values" else out + (v - v.detach()).sum()
+        return out
+
+    report = repr(checks.check_attention(answer))
+    assert f"q({', '.join(map(str, (*lead, t, dh)))})" in report

@@ -146,3 +146,14 @@ def test_a_perfect_map_has_mass_1_on_its_places(name):
     for where in task.places(batch).values():
         perfect = where.float() / where.sum(dim=-1, keepdim=True).clamp(min=1)
         assert mass_on(perfect[:, None], where).item() == pytest.approx(1.0)
+
+
+@CLASSES
+def test_exactly_what_has_a_source_is_asked(name):
+    batch = draw(TASKS[name], 50)
+    has_source = (batch.sources >= 0).flatten(2).any(dim=-1)
+    asked = (batch.targets != IGNORED).flatten(2).any(dim=-1)
+    assert torch.equal(has_source.expand_as(asked), asked)
+    assert (batch.sources >= -1).all()
+    if name == "grammar":  # four words of every sentence, each settled by one before
+        assert (batch.sources >= 0).sum(dim=(1, 2)).tolist() == [len(RELATIONS)] * 50
