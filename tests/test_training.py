@@ -125,3 +125,9 @@ def test_fourier_tells_all_positions_apart():
     apart = torch.cdist(waves, waves) + torch.eye(12)
     assert waves.shape == (12, 12)
     assert apart.min() > 0.9
+
+
+def test_trained_models_come_in_evaluation():
+    watched = []
+    final = train(RELATIONS, SHAPE, Recipe(1, batch_size=2), (0, 1), lambda _, m: watched.extend(m))
+    assert not any(model.training for model in [*final, *watched])

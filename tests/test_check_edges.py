@@ -1,0 +1,86 @@
+"""Where the checks draw their lines: how far off is wrong, what is tried, what may be missing."""
+
+import numpy as np
+import pytest
+import torch
+
+from mha_utils import MultiHeadAttention, attention, checks, tasks_rates
+from mha_utils.checking import close
+from mha_utils.module_check.scenarios import SCENARIOS, draw, draw_mask
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize(("error", "is_close"), [(0.95e-4, True), (1.05e-4, False)])
+def test_values_may_be_off_by_a_ten_thousandth_of_the_largest_or_of_1(size, error, is_close):
+    expected = size * np.array([1.0, -0.5])
+    for shift in ([0.0, 1.0], [-1.0, 0.0]):
+        came = expected + error * max(1.0, size) * np.array(shift)
+        assert close(came, expected) == is_close
+
+
+@pytest.mark.parametrize(("error", "passes"), [(0.95e-6, True), (1.05e-6, False)])
+def test_numbers_may_be_off_by_a_millionth(error, passes):
+    solve = tasks_rates.CEILING.solve
+    assert bool(checks.check_ceiling(lambda h, dh: solve(h, dh) * (1 + error))) == passes
+
+
+@pytest.mark.parametrize("name", ["scale", "lost_row", "ceiling", "best_offset"])
+def test_a_number_that_is_wrong_in_one_case_is_found(name):
+    check, numbers = getattr(checks, f"check_{name}"), getattr(tasks_rates, name.upper())
+    assert check(numbers.solve)
+    for case in numbers.cases:
+        report = check(lambda *a, case=case: numbers.solve(*a) + (a == case))
+        assert not report
+        assert str(case[0]) in repr(report)
+
+
+@pytest.mark.parametrize("number", range(len(SCENARIOS)))
+def test_masks_hide_something_from_some_and_nobody_from_themselves(number):
+    scenario = SCENARIOS[number]
+    for seed in range(20):
+        mask = draw_mask(scenario, np.random.default_rng(seed))
+        assert (mask is None) == (not scenario.mask)
+        if scenario.mask in ("all", "heads", "empty"):
+            first, last = mask[..., 0, :], mask[..., -1, :]
+            assert not first[..., -1].any()
+            assert last[..., scenario.lengths[0] - 1].all()
+        if scenario.mask in ("all", "heads"):
+            assert np.diagonal(mask, axis1=-2, axis2=-1).all()
+        if scenario.mask == "padding":
+            assert mask[..., 0].all()
+            assert not mask[0].all()
+            assert mask[-1].all()
+
+
+def test_expected_weights_keep_to_the_mask():
+    for scenario in SCENARIOS:
+        drawn = draw(scenario, 0)
+        mask, weights = drawn.joined_mask(), drawn.expected(frozenset())["weights"]
+        if mask is not None:
+            assert (np.where(mask, 0, weights) == 0).all()
+            seen = np.broadcast_to(mask.any(axis=-1), weights.shape[:-1])
+            assert np.allclose(weights.sum(axis=-1), seen)
+
+
+class WithoutContext(MultiHeadAttention):
+    """Nothing flows back to the context, and not to k_proj."""
+
+    def forward(self, x, context=None, **options):
+        return self.out_proj(self.v_proj(x)) + 0 * super().forward(x, context).detach()
+
+
+def test_an_answer_through_which_no_gradient_flows_gets_a_report():
+    report = checks.check_multi_head_attention(WithoutContext)
+    assert not report
+    assert "wrong numbers" in repr(report)
+    assert "Error" not in repr(report)
+
+
+def test_gradients_alone_can_be_wrong():
+    def answer(q, k, v):
+        weights = attention(q, k, v)[1]
+        return weights.detach() @ v
+
+    report = checks.check_attention(answer)
+    assert "gradient" in repr(report)
+    assert torch.is_grad_enabled()
