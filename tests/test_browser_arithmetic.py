@@ -9,6 +9,7 @@ from view_host import host, needs_browser
 from view_pictures import rgb, shade, signed_shade
 
 from mha_utils import attention_scores, attention_weights, causal_mask, theme, widgets
+from mha_utils.costs import IMPLEMENTATIONS, Workload, cost_of
 from mha_utils.widgets.base import FOLDER
 from tools.lab_browser import browser
 
@@ -142,3 +143,19 @@ def test_ink_can_be_read_on_every_colour(page):
     parts = range(0, 256, 17)
     colours = [f"#{r:02x}{g:02x}{b:02x}" for r in parts for g in parts for b in parts]
     assert each(page, "inkOn", [[c] for c in colours]) == [theme.ink_on(c) for c in colours]
+
+
+def test_counts_are_those_of_python(page):
+    rng, given, expected = np.random.default_rng(0), [], []
+    for _ in range(100):
+        heads, length, batch, width = (int(n) for n in rng.integers(1, 40, size=4))
+        causal, size = bool(rng.integers(2)), int(rng.choice([2, 4]))
+        sizes = {"b": batch, "t": length, "d": heads * width, "h": heads}
+        work = Workload(batch, length, heads * width, heads, causal, size)
+        for name in IMPLEMENTATIONS:
+            given.append([name, sizes | {"causal": causal, "size": size}])
+            cost = cost_of(name, work)
+            expected.append([cost.flops, cost.moved_bytes, cost.map_bytes])
+    host(page, widgets.LayerCost(), "\nexport { costOf };")
+    found = each(page, "costOf", given)
+    assert [[row[n] for n in ("flops", "moved", "maps")] for row in found] == expected

@@ -1,6 +1,7 @@
 """Arrow keys and pointer on the pictures of the live views choose a cell and stay inside."""
 
 import pytest
+from view_examples import MORE
 from view_host import needs_browser
 from view_pictures import of
 from view_watch import play, stage
@@ -25,6 +26,8 @@ GRIDS = {
     ("TrainingFilm", 0): (None, ("frame", range(4))),
     ("TrainingFilm", 1): (None, ("frame", range(4))),
 }
+HOW = {"pointerdown": ["pointerdown"], "pointermove": ["pointermove"]}
+HOW["drag"] = ["pointermove", True]
 KEYS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (1, -1), "ArrowRight": (1, 1)}
 
 
@@ -80,7 +83,7 @@ def boxes(picture: dict, rows: int, columns: int) -> dict:
     return {divmod(n, columns): (r["x"], r["y"], r["w"], r["h"]) for n, r in enumerate(rects)}
 
 
-@pytest.mark.parametrize("kind", ["pointerdown", "pointermove"])
+@pytest.mark.parametrize("kind", ["pointerdown", "pointermove", "drag"])
 @pytest.mark.parametrize(
     ("name", "canvas"), [case for case in GRIDS if None not in GRIDS[case] and case[1] != 1]
 )
@@ -96,7 +99,7 @@ def test_the_pointer_chooses_the_cell_that_is_drawn_there(page, name, canvas, ki
     for cell in ((0, 0), (0, last[1]), (last[0], 0), last, (2, 1), (1, 3)):
         x, y, w, h = cells[cell]
         for at in ((x + 1, y + 1), (x + w - 1, y + 1), (x + 1, y + h - 1), (x + w - 1, y + h - 1)):
-            script.append(["point", canvas, *at, kind])
+            script.append(["point", canvas, *at, *HOW[kind]])
             where.append((by_row[cell[0]], by_column[cell[1]]))
     left, top, w, h = cells[0, 0]
     right, bottom = (a + b for a, b in zip(cells[last][:2], cells[last][2:]))
@@ -106,9 +109,9 @@ def test_the_pointer_chooses_the_cell_that_is_drawn_there(page, name, canvas, ki
         (right + 3, top + 4),
         (left + 4, bottom + 3),
     ):
-        script.append(["point", canvas, *at, kind])
+        script.append(["point", canvas, *at, *HOW[kind]])
         where.append(where[-1])
-    hovers = name in ("HeadExplorer", "Pipeline") or kind == "pointerdown"
+    hovers = name in ("HeadExplorer", "Pipeline") or kind != "pointermove"
     for seen, expected in zip(play(page, view, script, full=False), where):
         if not hovers:
             expected = getattr(view, rows), getattr(view, columns)
@@ -125,9 +128,11 @@ def test_the_pointer_on_the_curves_takes_the_nearest_step(page):
     (seen,) = play(page, view, [["nothing"]])
     path = of(seen["pictures"][1], "stroke")[0]["path"]
     for frame, (x, _) in enumerate(path):
-        for far in (-9, 0, 9):
-            (seen,) = play(page, view, [["point", 1, x + far, 40]], full=False)
+        for far, how in ((-9, HOW["pointerdown"]), (0, HOW["drag"]), (9, HOW["pointerdown"])):
+            (seen,) = play(page, view, [["point", 1, x + far, 40, *how]], full=False)
             assert seen["state"]["frame"] == frame
+    (seen,) = play(page, view, [["point", 1, path[0][0], 40, *HOW["pointermove"]]], full=False)
+    assert seen["state"]["frame"] == frame > 0
 
 
 @pytest.mark.parametrize("step", memory_ribbon.STEPS)
@@ -170,15 +175,21 @@ def number_of(state: dict, sizes: tuple) -> int:
     return number
 
 
-def test_heads_and_tensors_are_walked_in_a_ring(page):
-    view = EXAMPLES["Pipeline"]()
+@pytest.mark.parametrize(
+    ("make", "trait", "values"),
+    [
+        (EXAMPLES["Pipeline"], "tensor", list(EXAMPLES["Pipeline"]().tensors())),
+        (MORE["explorer of three heads"], "head", [0, 1, 2]),
+    ],
+    ids=["Pipeline", "HeadExplorer"],
+)
+def test_tensors_and_heads_are_walked_in_a_ring(page, make, trait, values):
+    """The one that is chosen, and no other, is checked and reached by the tabulator."""
+    view = make()
     stage(page, view)
-    names = list(EXPECTED_TENSORS)
-    for key, far in (("ArrowRight", 1), ("ArrowLeft", -1)):
-        for seen in play(page, view, [["key", -1, key]] * 15, full=False):
-            place = names.index(view.tensor) + far
-            view.tensor = names[place % len(names)]
-            assert seen["state"]["tensor"] == view.tensor
-
-
-EXPECTED_TENSORS = EXAMPLES["Pipeline"]().tensors()
+    now = values.index(getattr(view, trait))
+    for key, far in zip(("ArrowRight", "ArrowUp", "ArrowDown", "ArrowLeft"), (1, -1, 1, -1)):
+        for seen in play(page, view, [["key", -1, key]] * (len(values) + 1), full=False):
+            now = (now + far) % len(values)
+            assert seen["state"][trait] == values[now]
+            assert seen["taken"] == [[n == now] * 2 for n in range(len(values))]

@@ -9,6 +9,8 @@ import view_grids
 from helpers import toy_explorer
 from view_examples import MORE, REACH
 from view_host import needs_browser
+from view_labels import check_labels
+from view_pictures import check_canvas
 from view_watch import follow, play, positions, stage, sweep
 
 from mha_utils.widgets.examples import EXAMPLES
@@ -69,25 +71,37 @@ def test_controls_reach_all_that_they_must(page, name):
 @pytest.mark.parametrize("make", [*EXAMPLES.values(), *MORE.values()], ids=[*EXAMPLES, *MORE])
 def test_pictures_show_what_torch_computes(page, make):
     view = make()
-    name = type(view).__name__
-    script = [["nothing"], *sweep(stage(page, view), few=True)]
+    controls = stage(page, view)
+    if make is MORE["pipeline with dropout"]:
+        controls = [each for each in controls if each["kind"] != "range"]
+    script = [["nothing"], *sweep(controls, few=True), ["width", 390], ["width", 1100]]
     for seen in play(page, view, script):
         assert seen["sentence"] == follow(view, seen).finding(), seen["act"]
-        EXPECTED[name](view, seen)
+        check(view, seen)
 
 
-def test_pictures_are_checked_at_a_narrow_width_too(page):
-    page.set_viewport_size({"width": 420, "height": 1000})
-    for make in (EXAMPLES["MaskPainter"], EXAMPLES["DropoutDraws"], EXAMPLES["CellSteps"]):
-        view = make()
-        stage(page, view)
-        (seen,) = play(page, view, [["nothing"]])
-        EXPECTED[type(view).__name__](view, seen)
-    page.set_viewport_size({"width": 1400, "height": 1000})
+def check(view, seen) -> None:
+    EXPECTED[type(view).__name__](view, seen)
+    check_labels(view, seen)
+    for picture in seen["pictures"]:
+        check_canvas(picture, seen["ink"])
 
 
 def test_the_explorer_of_the_chapter(page):
     view = toy_explorer(row=7, column=1)
     stage(page, view)
     for seen in play(page, view, [["trait", "row", 8], ["trait", "temperature", 4.0]]):
-        EXPECTED["HeadExplorer"](follow(view, seen), seen)
+        check(follow(view, seen), seen)
+
+
+@pytest.mark.parametrize("name", ["LayerCost", "Pipeline", "ShapeLetters"])
+def test_heads_that_no_longer_divide_become_the_next_smaller_number_that_does(page, name):
+    view = EXAMPLES[name]()
+    stage(page, view)
+    for before in (24,) if name != "LayerCost" else (768,):
+        for heads in [h for h in range(1, min(before, 64) + 1) if before % h == 0]:
+            for width in REACH[name]["D columns"][1]:
+                script = [["trait", "embed_dim", before], ["trait", "num_heads", heads]]
+                *_, seen = play(page, view, [*script, ["trait", "embed_dim", width]], full=False)
+                right = max(h for h in range(1, heads + 1) if width % h == 0)
+                assert (seen["state"]["num_heads"], seen["outputs"][3]) == (right, str(right))

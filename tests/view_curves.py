@@ -151,6 +151,7 @@ def softmax_scale(view, seen) -> None:
         assert len(across) == 10
         check_axis(across + list(range(10)), at_x + [x for x, _ in path])
         (mark,) = [f for f in of(chart, "frame") if f["w"] == 0]
+        assert np.allclose((mark["y"] + mark["h"], mark["y"]), places[:2])
         check_axis([*across, now], [*at_x, mark["x"]])
         chosen, share = scores[now][query], weights[now][query]
         expected = (chosen.std(), share.max(), torch.special.entr(share).sum(), slopes_of(share))

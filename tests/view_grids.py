@@ -1,5 +1,6 @@
 """What the views that draw grids must show, worked out from their traits with torch."""
 
+import itertools
 import math
 
 import numpy as np
@@ -83,6 +84,9 @@ def cell_steps(view, seen) -> None:
     cells = [[cell(a, b) for b in range(length)] for a in range(length)]
     check_grid(seen["pictures"][0], Grid(view.words, view.words, cells, row=i))
     assert plain(seen["tables"]) == plain([view.table()])
+    lines, totals = len(view.table()), {4: 0, 5: 1, 6: 1}.get(step, step - 1)
+    assert seen["totals"] == list(range(lines - totals, lines))
+    assert seen["chosen"] == ([j + 1] if step > 3 else [])
 
 
 def plain(tables: list) -> list:
@@ -128,6 +132,8 @@ def mask_painter(view, seen) -> None:
     for drawn, cell in zip(seen["pictures"], (painted, leaked), strict=True):
         cells = [[cell(i, j) for j in range(length)] for i in range(length)]
         check_grid(drawn, Grid(view.tokens, view.tokens, cells, row=row))
+    assert seen["chosen"] == [row] * 3
+    assert seen["forbidden"] == [not may for may in mask.flatten().tolist()] * 3
     for table, (yes, no) in zip(seen["tables"], (("1", "0"), ("0", "1"), ("0", "−∞")), strict=True):
         assert table == [[yes if may else no for may in line] for line in mask.tolist()]
 
@@ -157,8 +163,7 @@ def pipeline(view, seen) -> None:
         rows, columns = matrix(name).shape
         assert note["columns"] == columns
         assert abs(note["w"] / columns - note["h"] / rows) < 1e-6
-        assert note["w"] <= 92.001
-        assert note["h"] <= 36.001
+    check_chain(seen["pictures"][0], dict(zip(tensors, seen["boxes"], strict=True)), images)
     large, name = seen["pictures"][1], view.tensor
     rects = [note for note in large["notes"] if note["what"] == "rect" and note["h"] == 29]
     shown, most = matrix(name), largest(name)
@@ -190,3 +195,51 @@ def pipeline(view, seen) -> None:
         (left + j * wide, top + i * 30, wide - 1),
         (left + j * wide + 2, top + i * 30 + 2, wide - 5),
     ]
+
+
+ARROWS = """x q, x k, x v, q q by head, k k by head, v v by head, q by head scores,
+k by head scores, scores masked, masked weights, weights dropped, dropped heads, v by head heads,
+heads merged, merged out"""
+
+
+def check_chain(picture: dict, boxes: dict, images: list) -> None:
+    """In every box its tensor as large as fits, and from box to box the arrows."""
+    for image, box in zip(images, boxes.values()):
+        rows = len(image["pixels"]) // image["columns"]
+        side = min(92 / image["columns"], 36 / rows, 12)
+        assert abs(image["w"] / image["columns"] - side) < 1e-6
+        assert abs(image["x"] + image["w"] / 2 - box["x"] - box["w"] / 2) < 1e-6
+        assert abs(image["y"] + image["h"] / 2 - box["y"] - box["h"] / 2 - 6) < 1e-6
+    (lines,), (tips,) = of(picture, "stroke"), of(picture, "fill")
+    paths, heads = cut(lines["path"]), cut(tips["path"])
+    pairs = [
+        pair
+        for arrow in ARROWS.replace("\n", " ").split(",")
+        for pair in ends(arrow.strip(), boxes)
+    ]
+    for path, head, (start, end) in zip(paths, heads, pairs, strict=True):
+        assert on_edge(path[0], start)
+        assert on_edge(path[-1], end)
+        assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(path))
+        assert head[0] == path[-1]
+        before, tip = np.array(path[-2]), np.array(head[0])
+        along = (tip - before) / np.abs(tip - before).sum()
+        sides = [np.array(point) - tip for point in head[1:]]
+        assert all(side @ along == -7 for side in sides)
+        assert sorted(float(side @ along[::-1]) for side in sides) == [-4, 4]
+
+
+def ends(arrow: str, boxes: dict) -> list:
+    """The two boxes of an arrow that is written as both names."""
+    return [(boxes[a], boxes[b]) for a in boxes for b in boxes if f"{a} {b}" == arrow]
+
+
+def cut(points: list) -> list:
+    """Points as lists, each from a point where the pen is set down."""
+    starts = [n for n, point in enumerate(points) if len(point) == 3]
+    return [[p[:2] for p in points[a:b]] for a, b in zip(starts, [*starts[1:], None])]
+
+
+def on_edge(point: tuple, box: dict) -> bool:
+    far = [abs(at - box[n] - box[m] / 2) * 2 / box[m] for at, n, m in zip(point, "xy", "wh")]
+    return sorted(far) == [0, 1]

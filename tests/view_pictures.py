@@ -80,6 +80,21 @@ def of(picture: dict, what: str) -> list[dict]:
     return [note for note in picture["notes"] if note["what"] == what]
 
 
+def check_canvas(picture: dict, ink: str) -> None:
+    """Not stretched, not wider than its place, and its words are in the colour of the page."""
+    assert np.abs(np.subtract(picture["drawn"], (picture["width"], picture["height"]))).max() <= 1
+    assert picture["width"] <= picture["room"] + 1
+    rects = of(picture, "rect")
+    for text in of(picture, "text"):
+        if rgb(text["fill"]) != rgb(ink):
+            assert rgb(text["fill"]) in ((0, 0, 0), (255, 255, 255)), text
+            assert any(is_inside((text["x"], text["y"]), rect) for rect in rects), text
+
+
+def is_inside(point: tuple, box: dict) -> bool:
+    return all(0 <= at - box[n] <= box[m] for at, n, m in zip(point, "xy", "wh"))
+
+
 def check_grid(picture: dict, grid: Grid) -> None:
     """Colours, numbers, words, marks and frames stand where they belong."""
     rects, rows, columns = of(picture, "rect"), len(grid.rows), len(grid.columns)

@@ -5,6 +5,7 @@ from view_host import host
 # Frames and pauses are over at once, and everything drawn on a canvas is noted: what, where in
 # CSS pixels, in which colour. A new picture starts with `clearRect`.
 RECORDER = """() => {
+  window.nextFrame = window.requestAnimationFrame.bind(window);
   const soon = (call) => { queueMicrotask(() => call(performance.now())); return 1; };
   window.requestAnimationFrame = soon;
   window.setTimeout = soon;
@@ -34,8 +35,8 @@ RECORDER = """() => {
     lineTo: (pen, x, y) => path.push(at(pen, x, y)),
     arc: (pen, x, y) => path.push(at(pen, x, y)),
     rect: (pen, x, y, w, h) => path.push([...at(pen, x, y), w, h]),
-    stroke: (pen) => note(pen, "stroke", 0, 0, { path }),
-    fill: (pen) => note(pen, "fill", 0, 0, { path }),
+    stroke: (pen, plan) => note(pen, "stroke", 0, 0, { path: plan?.points ?? path }),
+    fill: (pen, plan) => note(pen, "fill", 0, 0, { path: plan?.points ?? path }),
     drawImage(pen, source, ...box) {
       const [sx, sy, sw, sh, x, y, w, h] = box.length === 4
         ? [0, 0, source.width, source.height, ...box] : box;
@@ -43,6 +44,11 @@ RECORDER = """() => {
       const pixels = Array.from({ length: sw * sh }, (_, n) => [...data.slice(4 * n, 4 * n + 3)]);
       note(pen, "image", x, y, { w, h, columns: sw, pixels });
     },
+  };
+  window.Path2D = class extends Path2D {
+    points = [];
+    moveTo(x, y) { super.moveTo(x, y); this.points.push([x, y, "start"]); }
+    lineTo(x, y) { super.lineTo(x, y); this.points.push([x, y]); }
   };
   for (const [name, call] of Object.entries(watched)) {
     const original = CanvasRenderingContext2D.prototype[name];
@@ -52,6 +58,8 @@ RECORDER = """() => {
     };
   }
 }"""
+
+INK = "rgb(10, 20, 90)"  # of the page: nothing else is drawn in it
 
 # `play(acts, traits, full)`: one act after the other, and what the view shows after each of them.
 PLAYER = """() => {
@@ -65,7 +73,17 @@ PLAYER = """() => {
   const pictures = () => [...root.querySelectorAll("canvas")].map((canvas) => ({
     label: canvas.getAttribute("aria-label"), notes: window.notesOf(canvas),
     width: canvas.clientWidth, height: canvas.clientHeight, left: canvas.offsetLeft,
+    drawn: [canvas.width, canvas.height].map((size) => size / devicePixelRatio),
+    room: canvas.parentElement.clientWidth,
   }));
+  const boxes = () => [...root.querySelectorAll(".mha-chain button")].map((node) => (
+    { x: node.offsetLeft, y: node.offsetTop, w: node.offsetWidth, h: node.offsetHeight }));
+  const marked = (name) => [...root.querySelectorAll(`tr.${name}`)].filter(shown)
+    .map((row) => row.rowIndex);
+  const forbidden = () => [...root.querySelectorAll("table.mha-bits td")]
+    .map((cell) => cell.classList.contains("mha-forbidden"));
+  const taken = () => [...root.querySelectorAll("[role=radiogroup] [role=radio]")]
+    .map((node) => [node.getAttribute("aria-checked") === "true", node.tabIndex === 0]);
   window.inventory = () => controls().map((node, place) => ({
     place, name: nameOf(node), kind: node.type, min: Number(node.min), max: Number(node.max),
     step: Number(node.step), options: [...(node.options ?? [])].map(({ value }) => value),
@@ -85,20 +103,24 @@ PLAYER = """() => {
         : root.querySelectorAll("canvas")[canvas];
       node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     },
-    point(canvas, x, y, kind = "pointerdown") {
+    point(canvas, x, y, kind = "pointerdown", held = kind === "pointerdown") {
       const node = root.querySelectorAll("canvas")[canvas];
       const { left, top } = node.getBoundingClientRect();
       node.setPointerCapture = () => {};
       node.dispatchEvent(new PointerEvent(kind, { clientX: left + x, clientY: top + y,
-        bubbles: true, buttons: kind === "pointermove" ? 0 : 1 }));
+        bubbles: true, buttons: held ? 1 : 0 }));
     },
     trait: (name, value) => window.model.set(name, value),
+    async width(pixels) {
+      document.body.style.width = `${pixels}px`;
+      for (let turn = 0; turn < 2; turn += 1) await new Promise(window.nextFrame);
+    },
     nothing() {},
   };
   window.play = async (script, traits, full) => {
     const seen = [];
     for (const [kind, ...given] of script) {
-      acts[kind](...given);
+      await acts[kind](...given);
       for (let turn = 0; turn < 24; turn += 1) await null;
       const problem = root.querySelector(".mha-problem");
       seen.push({
@@ -108,9 +130,12 @@ PLAYER = """() => {
         values: controls().map((node) => (node.type === "checkbox" || node.type === "radio"
           ? node.checked : node.value)),
         outputs: [...root.querySelectorAll("output")].map((node) => node.textContent),
+        taken: taken(),
         hints: [...root.querySelectorAll(".mha-hint")].map((node) => node.textContent),
-        ...(full ? { pictures: pictures(), tables: [...root.querySelectorAll("table")].filter(shown)
-          .map(texts) } : {}),
+        ...(full ? { pictures: pictures(), boxes: boxes(), ink: getComputedStyle(root).color,
+          totals: marked("mha-total"), chosen: marked("mha-chosen"),
+          forbidden: forbidden(),
+          tables: [...root.querySelectorAll("table")].filter(shown).map(texts) } : {}),
       });
     }
     return seen;
@@ -122,7 +147,7 @@ def stage(page, view) -> list[dict]:
     """Show a view to the recorder; the list of its controls."""
     page.emulate_media(reduced_motion="reduce")
     host(page, view, before=RECORDER)
-    page.add_style_tag(content=view._css)
+    page.add_style_tag(content=f":root {{ --jp-ui-font-color1: {INK}; }} {view._css}")
     page.evaluate(PLAYER)
     page.evaluate("() => new Promise((r) => queueMicrotask(r))")
     return page.evaluate("() => window.inventory()")
