@@ -128,7 +128,7 @@ def test_the_pointer_on_the_curves_takes_the_nearest_step(page):
     (seen,) = play(page, view, [["nothing"]])
     path = of(seen["pictures"][1], "stroke")[0]["path"]
     for frame, (x, _) in enumerate(path):
-        for far, how in ((-9, HOW["pointerdown"]), (0, HOW["drag"]), (9, HOW["pointerdown"])):
+        for far, how in ((-9, HOW["drag"]), (0, HOW["pointerdown"]), (9, HOW["drag"])):
             (seen,) = play(page, view, [["point", 1, x + far, 40, *how]], full=False)
             assert seen["state"]["frame"] == frame
     (seen,) = play(page, view, [["point", 1, path[0][0], 40, *HOW["pointermove"]]], full=False)

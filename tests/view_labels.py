@@ -11,12 +11,23 @@ from tools.comparing import same_text
 
 def bug_hunt(view, said: str, seen: dict) -> list[str]:
     title, who = view.pictures[view._picture][0], f"Suspect {view._number}"
-    right, mine = (rows_of(view.tokens, view._map(piece)) for piece in (-1, view._piece))
-    note = seen["hints"][-1]
+    maps = [view._map(piece).ravel().tolist() for piece in (-1, view._piece)]
+    right, mine = (rows_of(view.tokens, sizes) for sizes in maps)
+    note = compared(*maps) if view._seen else f"Not asked yet: press “{title}?”."
+    assert seen["hints"][-1] == note
     return [f"Right module, {title}. {right}", f"{who}, {title}. {note} {mine * view._seen}"]
 
 
-def rows_of(words: list, sizes: np.ndarray) -> str:
+def compared(right: list, mine: list) -> str:
+    others = sum(short(a) != short(b) for a, b in zip(right, mine))
+    extra = sum(b != b or (a == 0 != b) for a, b in zip(right, mine))
+    if others == extra == 0:
+        return "To two digits all numbers are those of the right module."
+    red = f" Framed ({extra}): NaN, or not 0 where the right module has 0." if extra else ""
+    return f"{others} of {len(right)} numbers differ from the right module's.{red}"
+
+
+def rows_of(words: list, sizes: list) -> str:
     table = np.array(sizes).reshape(len(words), -1)
     rows = (" ".join(short(size) for size in row) for row in table)
     return "; ".join(f"Row “{word}”: {row}" for word, row in zip(words, rows))

@@ -214,5 +214,6 @@ def check_axis(values: list, places: list) -> None:
 def ticks(picture: dict, align: str, numbers: dict) -> tuple[list, list]:
     """The numbers that are written beside an axis, and where."""
     found = [t for t in of(picture, "text") if t["align"] == align and t["text"] in numbers]
+    assert sorted(t["text"] for t in found) == sorted(numbers)
     axis = "y" if align == "right" else "x"
     return [numbers[t["text"]] for t in found], [t[axis] for t in found]
