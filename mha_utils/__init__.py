@@ -1,6 +1,12 @@
 """The code behind the series: attention step by step, and what it needs to be shown."""
 
-from mha_utils.attention import (
+from mha_utils.core.contracts import checked
+from mha_utils.core.fused import FusedMultiHeadAttention
+from mha_utils.core.kernels import attend
+from mha_utils.core.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
+from mha_utils.core.porting import from_torch, to_torch
+from mha_utils.core.probes import leak_map
+from mha_utils.core.steps import (
     attention,
     attention_scores,
     attention_weights,
@@ -10,12 +16,6 @@ from mha_utils.attention import (
     padding_mask,
     split_heads,
 )
-from mha_utils.contracts import checked
-from mha_utils.fused import FusedMultiHeadAttention
-from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
-from mha_utils.porting import from_torch, to_torch
-from mha_utils.probes import leak_map
-from mha_utils.ways import attend
 
 __all__ = [
     "FusedMultiHeadAttention",

@@ -28,7 +28,7 @@ from mha_utils.bench.contestants import CONTESTANTS, LeftOut
 from mha_utils.bench.limits import PARTS, copy_rate, matmul_rate, parts_call
 from mha_utils.bench.peers import require_package
 from mha_utils.bench.run import build_layers, relative_error, useful_flops
-from mha_utils.costs import projection_flops
+from mha_utils.core.costs import projection_flops
 
 TINY = Case((2, 7, 12, 3))
 EAGER = [name for name in CONTESTANTS if not name.endswith("compiled")]

@@ -9,8 +9,8 @@ from view_host import host, needs_browser
 from view_pictures import rgb, shade, signed_shade
 
 from mha_utils import attention_scores, attention_weights, causal_mask, theme, widgets
-from mha_utils.costs import IMPLEMENTATIONS, Workload, cost_of
-from mha_utils.widgets.base import FOLDER
+from mha_utils.core.costs import IMPLEMENTATIONS, Workload, cost_of
+from mha_utils.widgets.kit.base import FOLDER
 from tools.lab_browser import browser
 
 pytestmark = needs_browser

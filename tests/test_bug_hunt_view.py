@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mha_utils import leak_map, widgets
-from mha_utils.attention import attention_weights, causal_mask
+from mha_utils.core.steps import attention_weights, causal_mask
 from mha_utils.museum import MUSEUM, Hunt, Steps, mutant, with_numbers
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.suspects import PICTURES, _first_alike, pictures_of

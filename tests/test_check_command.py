@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mha_utils import check
+from mha_utils.checks import __main__ as check
 
 RIGHT = "from mha_utils import MultiHeadAttention\nclass Mine(MultiHeadAttention):\n"
 RIGHT += "    def forward(self, x):\n        return super().forward(x)\n"

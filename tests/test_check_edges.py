@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from mha_utils import MultiHeadAttention, attention, checks, tasks_rates
-from mha_utils.checking import close
-from mha_utils.module_check.scenarios import SCENARIOS, draw, draw_mask
+from mha_utils import MultiHeadAttention, attention, checks
+from mha_utils.checks.exercises import rates as tasks_rates
+from mha_utils.checks.judge import close
+from mha_utils.checks.module.scenarios import SCENARIOS, draw, draw_mask
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 30.0])

@@ -16,14 +16,14 @@ from mha_utils import (
     checks,
     merge_heads,
     split_heads,
-    tasks,
-    tasks_heads,
-    tasks_learned,
-    tasks_module,
-    tasks_stacked,
-    tasks_weights,
 )
-from mha_utils.cases import SIZES
+from mha_utils.checks.cases import SIZES
+from mha_utils.checks.exercises import heads as tasks_heads
+from mha_utils.checks.exercises import learned as tasks_learned
+from mha_utils.checks.exercises import module as tasks_module
+from mha_utils.checks.exercises import one_head as tasks
+from mha_utils.checks.exercises import stacked as tasks_stacked
+from mha_utils.checks.exercises import weights as tasks_weights
 
 
 def test_right_answers_pass():

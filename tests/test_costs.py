@@ -8,7 +8,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from mha_utils import FusedMultiHeadAttention, MultiHeadAttention
 from mha_utils.bench.contestants import HeadLoop
 from mha_utils.bench.memory import peak_bytes
-from mha_utils.costs import IMPLEMENTATIONS, Workload, attention_flops, cost_of, projection_flops
+from mha_utils.core.costs import (
+    IMPLEMENTATIONS,
+    Workload,
+    attention_flops,
+    cost_of,
+    projection_flops,
+)
 
 SHAPES = [(1, 1, 4, 1), (2, 5, 12, 3), (3, 17, 8, 8), (1, 130, 16, 2)]
 

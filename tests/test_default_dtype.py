@@ -6,11 +6,13 @@ import math
 import pytest
 import torch
 
-from mha_utils import FusedMultiHeadAttention, bench, checks, probes, training
+from mha_utils import FusedMultiHeadAttention, bench, checks
 from mha_utils.bench.contestants import CONTESTANTS
-from mha_utils.grammar import Grammar
-from mha_utils.small_model import Shape
-from mha_utils.synthetic import Lookups, RepeatedBlock, ThreeRelations
+from mha_utils.core import probes
+from mha_utils.experiments import train as training
+from mha_utils.experiments.grammar import Grammar
+from mha_utils.experiments.model import Shape
+from mha_utils.experiments.tasks import Lookups, RepeatedBlock, ThreeRelations
 from mha_utils.widgets.examples import EXAMPLES
 
 

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 import mha_utils
-from mha_utils import SelfAttentionHead, data, masks, plots, probes, scores, widgets
+from mha_utils import SelfAttentionHead, data, plots, widgets
+from mha_utils.core import masks, probes
+from mha_utils.experiments import scores
 
 q, k, v = torch.randn(2, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 6, 3)
 

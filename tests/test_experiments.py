@@ -8,11 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from mha_utils import experiments
-from mha_utils.experiments import EXPERIMENTS, RECORD, find, recorded, run, same_size, seeds_of
-from mha_utils.small_model import Shape
-from mha_utils.synthetic import ThreeRelations
-from mha_utils.training import Recipe
+from mha_utils.experiments import record as experiments
+from mha_utils.experiments.model import Shape
+from mha_utils.experiments.record import (
+    EXPERIMENTS,
+    RECORD,
+    find,
+    recorded,
+    run,
+    same_size,
+    seeds_of,
+)
+from mha_utils.experiments.tasks import ThreeRelations
+from mha_utils.experiments.train import Recipe
 
 ROOT = Path(__file__).parents[1]
 TINY = experiments.Experiment(ThreeRelations(), Recipe(2, batch_size=4, warm_up=1), (Shape(2, 4),))

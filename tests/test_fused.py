@@ -19,8 +19,8 @@ from mha_utils import (
     attention,
     causal_mask,
     padding_mask,
-    ways,
 )
+from mha_utils.core import kernels
 
 TOLERANCE = {torch.float32: 1e-5}  # in float64: test_layer_matrix.py
 SIZES = [
@@ -80,13 +80,13 @@ def gradients(module, inputs, options):
 def way(request, monkeypatch):
     """Every case by the kernel in blocks, by the kernel at once, and by products."""
     if request.param == "as on a GPU":
-        monkeypatch.setattr(ways, "takes_blocks", lambda q: False)
+        monkeypatch.setattr(kernels, "takes_blocks", lambda q: False)
     if request.param == "by products":
 
         def products(q, k, v, mask=None, dropout=0.0, is_causal=False):
-            return ways.by_products(q, k, v, ways.joined_mask(q, k, mask, is_causal), dropout)
+            return kernels.by_products(q, k, v, kernels.joined_mask(q, k, mask, is_causal), dropout)
 
-        monkeypatch.setattr(ways, "by_kernel", products)
+        monkeypatch.setattr(kernels, "by_kernel", products)
     return request.param
 
 
@@ -218,10 +218,10 @@ def test_dropout_keeps_the_mean_and_drops_the_share(p):
 def test_every_weight_has_the_same_chance():
     """Four weights share 64 random bits; a top bit that is always 0 would favour every fourth."""
     torch.manual_seed(0)
-    kept = ways.dropped(torch.ones(400, 4096), 0.3).bool().float().mean(0)
+    kept = kernels.dropped(torch.ones(400, 4096), 0.3).bool().float().mean(0)
     by_place = kept.view(-1, 4).mean(0)
     torch.testing.assert_close(by_place, torch.full((4,), 0.7), atol=0.003, rtol=0)
-    neighbours = ways.dropped(torch.ones(100_000, 2), 0.5).bool()
+    neighbours = kernels.dropped(torch.ones(100_000, 2), 0.5).bool()
     assert (neighbours[:, 0] == neighbours[:, 1]).float().mean().item() == pytest.approx(
         0.5, abs=0.01
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mha_utils import ladder
+from mha_utils.checks import ladder
 
 CASES = list(ladder.cases())
 BOUNDS = {torch.float64: 1e-12, torch.float32: 1e-5}

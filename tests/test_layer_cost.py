@@ -1,4 +1,4 @@
-"""The cost view counts what `mha_utils.costs` counts, in JavaScript too."""
+"""The cost view counts what `mha_utils.core.costs` counts, in JavaScript too."""
 
 import random
 

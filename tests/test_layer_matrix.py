@@ -20,13 +20,12 @@ from mha_utils import (
     attention,
     causal_mask,
     drop_weights,
-    masks,
     merge_heads,
     padding_mask,
     reference,
     split_heads,
-    ways,
 )
+from mha_utils.core import kernels, masks
 
 B, H, DH = 2, 3, 2
 D = H * DH
@@ -113,13 +112,13 @@ def sources(names, t, s, dtype=torch.float64):
 def take(kind, monkeypatch):
     """Let `attend` take the way that the kind names."""
     if kind == "fused as on a GPU":
-        monkeypatch.setattr(ways, "takes_blocks", lambda q: False)
+        monkeypatch.setattr(kernels, "takes_blocks", lambda q: False)
     if kind == "fused by products":
 
         def products(q, k, v, mask=None, dropout=0.0, is_causal=False):
-            return ways.by_products(q, k, v, ways.joined_mask(q, k, mask, is_causal), dropout)
+            return kernels.by_products(q, k, v, kernels.joined_mask(q, k, mask, is_causal), dropout)
 
-        monkeypatch.setattr(ways, "by_kernel", products)
+        monkeypatch.setattr(kernels, "by_kernel", products)
 
 
 def calls(form):
@@ -240,11 +239,11 @@ HELPERS = {
     "attention": lambda x, mask: attention(x, x, x, mask),
     "attend": lambda x, mask: attend(*[split_heads(x, 2)] * 3, mask, True),
     "attend dropping": lambda x, mask: attend(*[split_heads(x, 2)] * 3, dropout=0.5),
-    "by products": lambda x, mask: ways.by_products(*[split_heads(x, 2)] * 3, mask, 0.5),
-    "in blocks": lambda x, mask: ways.in_blocks(
-        ways.by_products, *[split_heads(x, 2)] * 3, mask, True, 0.5
+    "by products": lambda x, mask: kernels.by_products(*[split_heads(x, 2)] * 3, mask, 0.5),
+    "in blocks": lambda x, mask: kernels.in_blocks(
+        kernels.by_products, *[split_heads(x, 2)] * 3, mask, True, 0.5
     ),
-    "dropped": lambda x, mask: ways.dropped(x, 0.5),
+    "dropped": lambda x, mask: kernels.dropped(x, 0.5),
     "drop_weights": lambda x, mask: drop_weights(x, 0.5),
     "drop all": lambda x, mask: drop_weights(x, 1.0),
     "merge": lambda x, mask: merge_heads(split_heads(x, 2)),
@@ -295,7 +294,11 @@ def test_the_default_dtype_changes_nothing(kind, default, monkeypatch):
     def results():
         torch.manual_seed(0)
         out, weights = module(x, context, mask=mask, is_causal=True, need_weights=True)
-        others = module(x, context, mask=mask), drop_weights(weights, 0.3), ways.dropped(out, 0.2)
+        others = (
+            module(x, context, mask=mask),
+            drop_weights(weights, 0.3),
+            kernels.dropped(out, 0.2),
+        )
         return [out, weights, *others, attention(x, context, context)[0]]
 
     expected = results()

@@ -17,23 +17,23 @@ from mha_utils import (
     attention_weights,
     causal_mask,
     drop_weights,
-    ladder,
     padding_mask,
     reference,
-    reference_heads,
-    ways,
 )
+from mha_utils.checks import ladder
+from mha_utils.core import kernels
+from mha_utils.reference import heads as reference_heads
 
 WAYS = {
     "attention": lambda q, k, v, mask: attention(q, k, v, mask)[0],
     "attend": attend,
-    "kernel": ways.by_kernel,
-    "products": ways.by_products,
-    "blocks of products": lambda q, k, v, mask: ways.in_blocks(
-        ways.by_products, q, k, v, mask, False, 0.0
+    "kernel": kernels.by_kernel,
+    "products": kernels.by_products,
+    "blocks of products": lambda q, k, v, mask: kernels.in_blocks(
+        kernels.by_products, q, k, v, mask, False, 0.0
     ),
-    "blocks of the kernel": lambda q, k, v, mask: ways.in_blocks(
-        ways.by_kernel, q, k, v, mask, False, 0.0
+    "blocks of the kernel": lambda q, k, v, mask: kernels.in_blocks(
+        kernels.by_kernel, q, k, v, mask, False, 0.0
     ),
 }
 
@@ -112,7 +112,7 @@ def test_softmax_of_half_precision_is_computed_in_float32(dtype):
 def test_small_probabilities_are_kept_in_half_precision(dtype, p):
     """A draw in 8 bits knows steps of 1/256 only."""
     ones = torch.ones(1000, 4000, dtype=dtype)
-    for drop in (drop_weights, ways.dropped):
+    for drop in (drop_weights, kernels.dropped):
         torch.manual_seed(0)
         dropped = drop(ones, p)
         assert dropped.dtype == dtype

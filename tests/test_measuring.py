@@ -6,13 +6,15 @@ import IPython
 import pytest
 import torch
 
-from mha_utils import experiments, progress, training
-from mha_utils.experiments import Experiment, measure
-from mha_utils.small_model import Shape
-from mha_utils.synthetic import RepeatedBlock, ThreeRelations
+from mha_utils.experiments import progress
+from mha_utils.experiments import record as experiments
+from mha_utils.experiments import train as training
+from mha_utils.experiments.model import Shape
+from mha_utils.experiments.record import Experiment, measure
+from mha_utils.experiments.tasks import RepeatedBlock, ThreeRelations
+from mha_utils.experiments.train import Recipe, evaluate, train
 from mha_utils.trained import results
 from mha_utils.trained.results import BLOCK, copy_losses, measure_twins, repeated_tokens, to_remove
-from mha_utils.training import Recipe, evaluate, train
 
 TASK, SHORT = ThreeRelations(), Recipe(2, batch_size=4, warm_up=1)
 

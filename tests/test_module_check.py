@@ -11,12 +11,13 @@ import torch.nn.functional as F
 import wild
 from torch import nn
 
-from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, attend, check
+from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, attend
+from mha_utils.checks import __main__ as check
 from mha_utils.checks import check_multi_head_attention
-from mha_utils.module_check import Adapter, adapter_for
-from mha_utils.module_check.diagnosis import dropout_findings
-from mha_utils.module_check.dropout_probe import NO_DROPOUT, RIGHT
-from mha_utils.module_check.scenarios import SCENARIOS, draw
+from mha_utils.checks.module import Adapter, adapter_for
+from mha_utils.checks.module.diagnosis import dropout_findings
+from mha_utils.checks.module.dropout_probe import NO_DROPOUT, RIGHT
+from mha_utils.checks.module.scenarios import SCENARIOS, draw
 from mha_utils.museum import DROPPING, MUSEUM, Steps, mutant
 
 ROOT = Path(__file__).parents[1]

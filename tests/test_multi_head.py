@@ -19,11 +19,11 @@ from mha_utils import (
     causal_mask,
     data,
     from_torch,
-    masks,
     padding_mask,
     reference,
     to_torch,
 )
+from mha_utils.core import masks
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
 SIZES = [

@@ -51,9 +51,9 @@ def scores_of_ones() -> str:
 
 
 def test_the_child_imports_the_planted_copy(copy):
-    source = (copy / "mha_utils" / "attention.py").read_text()
+    source = (copy / "mha_utils" / "core" / "steps.py").read_text()
     body = re.search(r"def attention_scores\(.*?\n    return ([^\n]*)", source, re.DOTALL)
-    fault = Fault("four more", "attention.py", body[0], f"{body[0]} + 4", "01")
+    fault = Fault("four more", "core/steps.py", body[0], f"{body[0]} + 4", "01")
     place = copy / "mha_utils" / "__init__.py"
     assert in_a_fork(copy, scores_of_ones) == f"{place} 2"
     with planted(copy, fault):

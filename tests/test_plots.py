@@ -7,8 +7,10 @@ import torch
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 
-from mha_utils import plots, plots_cost, plots_heads, theme
-from mha_utils.plots_heads import MARK
+from mha_utils import plots, theme
+from mha_utils.plots import cost as plots_cost
+from mha_utils.plots import heads as plots_heads
+from mha_utils.plots.heads import MARK
 
 matplotlib.use("agg")
 RED = to_hex(theme.OKABE_ITO["vermilion"])

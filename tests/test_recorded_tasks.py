@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import mha_utils
-from mha_utils.answers import RAISED
-from mha_utils.cases import SIZES, draw
-from mha_utils.tasks import Task
-from mha_utils.tasks_numbers import Numbers
+from mha_utils.checks.cases import SIZES, draw
+from mha_utils.checks.exercises.numbers import Numbers
+from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.report import RAISED
 
 PATH = Path(__file__).with_name("recorded_tasks.json")
 

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mha_utils import experiments, records
+from mha_utils import records
+from mha_utils.experiments import record as experiments
 from mha_utils.records import read_arrays, read_record, require_writable, write_text
 from mha_utils.trained import results
-from mha_utils.widgets import examples, page
+from mha_utils.widgets import examples
+from mha_utils.widgets.kit import page
 
 
 def message(call) -> str:

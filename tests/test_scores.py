@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from mha_utils.scores import (
+from mha_utils.experiments.scores import (
     at_offset,
     chosen_on_half,
     entropy_share,

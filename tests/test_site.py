@@ -12,7 +12,7 @@ from view_host import axe_violations, needs_browser, require_answer
 
 from mha_utils import widgets
 from mha_utils.widgets.examples import EXAMPLES
-from mha_utils.widgets.page import embed, save_page
+from mha_utils.widgets.kit.page import embed, save_page
 from tools.build_site import build
 from tools.chapter_runner import code_cells
 from tools.comparing import same_text

@@ -9,7 +9,7 @@ import torch
 
 from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, bench
 from mha_utils.bench.cases import SMALL
-from mha_utils.plots_cost import slope
+from mha_utils.plots.cost import slope
 
 NAMES = ["fused", "explicit", "nn.MultiheadAttention"]
 

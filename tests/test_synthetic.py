@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from mha_utils.grammar import ANIMALS, RELATIONS, SELVES, Grammar
-from mha_utils.scores import mass_on
-from mha_utils.synthetic import IGNORED, Lookups, RepeatedBlock, ThreeRelations
+from mha_utils.experiments.grammar import ANIMALS, RELATIONS, SELVES, Grammar
+from mha_utils.experiments.scores import mass_on
+from mha_utils.experiments.tasks import IGNORED, Lookups, RepeatedBlock, ThreeRelations
 
 TASKS = {"lookups": Lookups(), "relations": ThreeRelations(), "repeats": RepeatedBlock()}
 TASKS["grammar"] = Grammar()

@@ -3,10 +3,10 @@
 import torch
 
 from mha_utils import MultiHeadAttention, attention
-from mha_utils.scores import without_head
-from mha_utils.small_model import Shape, fourier
-from mha_utils.synthetic import Lookups, RepeatedBlock, ThreeRelations
-from mha_utils.training import Recipe, evaluate, train
+from mha_utils.experiments.model import Shape, fourier
+from mha_utils.experiments.scores import without_head
+from mha_utils.experiments.tasks import Lookups, RepeatedBlock, ThreeRelations
+from mha_utils.experiments.train import Recipe, evaluate, train
 
 SHORT = Recipe(6, batch_size=4, warm_up=2)
 SHAPE = Shape(num_heads=2, head_dim=4, embed_dim=8)

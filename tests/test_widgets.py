@@ -12,8 +12,8 @@ from helpers import toy_explorer
 from PIL import Image
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
-from mha_utils.widgets.base import assemble, shows_problems
 from mha_utils.widgets.examples import EXAMPLES
+from mha_utils.widgets.kit.base import assemble, shows_problems
 
 VIEWS = EXAMPLES | {"HeadExplorer": toy_explorer}
 MOVES = {

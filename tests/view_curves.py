@@ -20,7 +20,7 @@ from view_pictures import (
 )
 
 from mha_utils import theme
-from mha_utils.costs import IMPLEMENTATIONS, Workload, cost_of
+from mha_utils.core.costs import IMPLEMENTATIONS, Workload, cost_of
 
 
 def curves(picture: dict) -> dict:

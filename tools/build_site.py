@@ -2,7 +2,7 @@
 
 Sphinx with MyST-NB and the Furo theme make the pages, the navigation and the search. Every chapter
 is executed to learn the state of its live views, which are then embedded in the page
-(`mha_utils.widgets.page`): they work with no kernel and no network.
+(`mha_utils.widgets.kit.page`): they work with no kernel and no network.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 from sphinx.cmd.build import main as sphinx
 
-from mha_utils.widgets.page import embed, host_script
+from mha_utils.widgets.kit.page import embed, host_script
 from tools.notebooks import FOLDER, STATE, WIDGET, chapters, merge_streams
 
 ROOT = FOLDER.parent

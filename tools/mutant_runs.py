@@ -151,7 +151,7 @@ def exchanged(right: CodeType, wrong: CodeType) -> Iterator[tuple[CodeType, Code
 def exchange(mutant: Mutant, path: Path, right: str, wrong: str, imported: set) -> bool:
     """Put the mutant into this process; False if it has to be imported anew."""
     if path.suffix == ".js":
-        from mha_utils.widgets.base import LiveView, assemble
+        from mha_utils.widgets.kit.base import LiveView, assemble
 
         for view in LiveView.__subclasses__():
             view._esm = assemble(view.script)

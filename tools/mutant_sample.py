@@ -12,17 +12,21 @@ from tools.planting import ROOT
 PACKAGE = ROOT / "mha_utils"
 GROUPS = {  # files, and their share of a sample
     "core": (
-        "attention modules fused ways contracts masks porting probes reference reference_heads "
-        "ladder",
+        "core/steps core/modules core/fused core/kernels core/precision core/contracts core/masks "
+        "core/porting core/probes reference/* checks/ladder",
         0.36,
     ),
-    "checks": ("check checks checking* cases answers tasks* module_check/*", 0.24),
+    "checks": ("checks/[!l]* checks/exercises/* checks/module/*", 0.24),
     "bench": (
-        "costs bench/limits bench/memory bench/timing bench/record bench/cases "
+        "core/costs bench/limits bench/memory bench/timing bench/record bench/cases "
         "bench/contestants bench/run",
         0.14,
     ),
-    "models": ("scores synthetic grammar small_model training", 0.1),
+    "models": (
+        "experiments/scores experiments/tasks experiments/grammar experiments/model "
+        "experiments/train",
+        0.1,
+    ),
     "views": ("widgets/*.js", 0.16),
 }
 

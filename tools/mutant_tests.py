@@ -42,7 +42,7 @@ def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str
 
 def views_of(mutant: Mutant, items: list) -> list[str]:
     """Browser tests of the view whose JavaScript is changed; of all views for what they share."""
-    from mha_utils.widgets.base import LiveView
+    from mha_utils.widgets.kit.base import LiveView
 
     names = {v.script: v.__name__ for v in LiveView.__subclasses__()}
     view = names.get(Path(mutant.file).stem)

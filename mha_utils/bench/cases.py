@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from mha_utils.costs import Workload
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.costs import Workload
+from mha_utils.core.modules import MultiHeadAttention
 
 SMALL = (2, 128, 512, 8)
 SHAPES = (SMALL, (32, 64, 256, 8), (8, 256, 768, 12), (4, 1024, 768, 12))

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mha_utils.attention import causal_mask, merge_heads, split_heads
 from mha_utils.bench.cases import Case
-from mha_utils.fused import FusedMultiHeadAttention
-from mha_utils.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
-from mha_utils.porting import to_torch
+from mha_utils.core.fused import FusedMultiHeadAttention
+from mha_utils.core.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
+from mha_utils.core.porting import to_torch
+from mha_utils.core.steps import causal_mask, merge_heads, split_heads
 
 
 class LeftOut(Exception):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mha_utils.bench.cases import Case
 from mha_utils.bench.timing import time_call
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.modules import MultiHeadAttention
 
 PARTS = "its parts"
 

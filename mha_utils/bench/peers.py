@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from mha_utils.bench.cases import Case
 from mha_utils.bench.contestants import Layer, LeftOut, _refuse_dropout
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.modules import MultiHeadAttention
 
 
 def require_package(name: str):

@@ -17,8 +17,8 @@ from mha_utils.bench.memory import peak_bytes
 from mha_utils.bench.peers import PEERS
 from mha_utils.bench.record import describe_machine
 from mha_utils.bench.timing import ratio_of, time_in_turns
-from mha_utils.costs import attention_flops, projection_flops
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.costs import attention_flops, projection_flops
+from mha_utils.core.modules import MultiHeadAttention
 
 # Relative norm of the difference from a float64 result that rounding alone explains.
 TOLERANCE = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 5e-3}

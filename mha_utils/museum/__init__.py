@@ -5,8 +5,8 @@ Every piece is `Steps`, the right module, with one step exchanged. Where it was 
 """
 
 from mha_utils.museum import projecting, weighing, masking, dropping  # isort: skip  (room 1 to 4)
+from mha_utils.museum.bug import FOUND, Mutant
 from mha_utils.museum.hunt import Hunt, with_numbers
-from mha_utils.museum.record import FOUND, Mutant
 from mha_utils.museum.steps import Steps
 
 __all__ = ["DROPPING", "MUSEUM", "ROOMS", "Hunt", "Mutant", "Steps", "mutant", "with_numbers"]

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from mha_utils.museum.record import piece
+from mha_utils.museum.bug import piece
 from mha_utils.museum.steps import Steps
 
 

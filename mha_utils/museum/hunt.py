@@ -4,8 +4,8 @@ import random
 
 import torch
 
-from mha_utils.contracts import require_seed
-from mha_utils.museum.record import FOUND, Mutant
+from mha_utils.core.contracts import require_seed
+from mha_utils.museum.bug import FOUND, Mutant
 from mha_utils.museum.steps import Steps
 
 LEVELS = {

@@ -2,7 +2,7 @@
 
 import torch
 
-from mha_utils.museum.record import piece
+from mha_utils.museum.bug import piece
 from mha_utils.museum.steps import Steps
 
 MAX_LEN = 64  # of the stored mask

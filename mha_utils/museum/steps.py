@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from mha_utils.attention import attention_scores, causal_mask, merge_heads, split_heads
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.core.steps import attention_scores, causal_mask, merge_heads, split_heads
 
 
 class Steps(MultiHeadAttention):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mha_utils.attention import (
+from mha_utils.core.steps import (
     attention_scores,
     attention_weights,
     causal_mask,

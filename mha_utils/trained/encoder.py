@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mha_utils.attention import split_heads
-from mha_utils.modules import MultiHeadAttention
+from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.core.steps import split_heads
 from mha_utils.trained.files import ENCODER, locate, read_safetensors
 
 NAMES = {  # in the published file -> here

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mha_utils.experiments.scores import at_offset, chosen_on_half, mass_on
 from mha_utils.records import read_arrays, read_record, require_writable, write_text
-from mha_utils.scores import at_offset, chosen_on_half, mass_on
 from mha_utils.trained import survey
 from mha_utils.trained.decoder import Decoder, load_decoder
 from mha_utils.trained.encoder import Encoder, load_encoder
@@ -21,7 +21,7 @@ from mha_utils.trained.sentences import ANTECEDENT_BY_GENDER, ANTECEDENT_BY_MEAN
 from mha_utils.trained.word_classes import rule_accuracy
 from mha_utils.trained.wordpiece import WordPiece, load_wordpiece
 
-FOLDER = Path(__file__).parents[1] / "recorded"
+FOLDER = Path(__file__).parent
 NUMBERS, MAPS = FOLDER / "trained_heads.json", FOLDER / "trained_heads.npz"
 OTHERS = FOLDER / "transformers.npz"  # what the library transformers 5.23 makes of the same files
 FAMOUS = ("The cat sat on the mat because it was tired .", "tired", "soft")

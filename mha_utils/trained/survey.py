@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mha_utils.scores import at_offset, entropy_share, mass_on
+from mha_utils.experiments.scores import at_offset, entropy_share, mass_on
 from mha_utils.trained.encoder import Encoder
 from mha_utils.trained.sentences import Example, examples
 from mha_utils.trained.wordpiece import END, START, WordPiece

@@ -3,7 +3,7 @@
 import argparse
 
 from mha_utils.widgets.examples import EXAMPLES
-from mha_utils.widgets.page import save_page
+from mha_utils.widgets.kit.page import save_page
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

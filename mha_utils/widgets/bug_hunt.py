@@ -9,10 +9,10 @@ import traitlets
 from PIL import Image
 
 from mha_utils import theme
-from mha_utils.contracts import require_seed
+from mha_utils.core.contracts import require_seed
 from mha_utils.museum import Steps, mutant
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.still import Cell, grids_picture
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.still import Cell, grids_picture
 from mha_utils.widgets.suspects import (
     PICTURES,
     label,

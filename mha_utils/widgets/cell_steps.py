@@ -11,11 +11,11 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.attention import attention_weights, causal_mask
-from mha_utils.widgets.base import LiveView, refuses
+from mha_utils.core.steps import attention_weights, causal_mask
 from mha_utils.widgets.cell_tables import Numbers, fixed, numbers_of, table_of, trimmed
-from mha_utils.widgets.one_head import require_one_head, row_major
-from mha_utils.widgets.still import Cell, grid_and_table_picture
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.one_head import require_one_head, row_major
+from mha_utils.widgets.kit.still import Cell, grid_and_table_picture
 
 STEPS = ("products", "sum", "scale", "mask", "softmax", "times v")
 MAX_WIDTH, LISTED = 16, 4

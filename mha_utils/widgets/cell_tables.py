@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from mha_utils.attention import attention_weights
+from mha_utils.core.steps import attention_weights
 
 
 class Numbers(NamedTuple):

@@ -7,9 +7,9 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.contracts import require_probability, require_seed, require_sizes
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.still import Cell, grids_picture
+from mha_utils.core.contracts import require_probability, require_seed, require_sizes
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.still import Cell, grids_picture
 
 MAX_TOKENS = 12
 MAX_P = 0.9

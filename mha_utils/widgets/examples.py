@@ -5,14 +5,14 @@ from collections.abc import Callable
 import torch
 
 from mha_utils import data
-from mha_utils.attention import causal_mask
+from mha_utils.core.steps import causal_mask
 from mha_utils.museum import MUSEUM, with_numbers
-from mha_utils.widgets.base import LiveView
 from mha_utils.widgets.bug_hunt import BugHunt
 from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.head_budget import HeadBudget
 from mha_utils.widgets.head_explorer import HeadExplorer
+from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.layer_cost import LayerCost
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon

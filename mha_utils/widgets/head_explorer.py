@@ -9,17 +9,17 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import data
-from mha_utils.attention import (
+from mha_utils.core.contracts import require_divisible
+from mha_utils.core.steps import (
     attention_scores,
     attention_weights,
     causal_mask,
     merge_heads,
     split_heads,
 )
-from mha_utils.contracts import require_divisible
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.one_head import most_at, require_temperature
-from mha_utils.widgets.still import map_picture, shortened
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.one_head import most_at, require_temperature
+from mha_utils.widgets.kit.still import map_picture, shortened
 
 MAX_TOKENS = 128
 MAX_UNKNOWN = 8  # so many are named

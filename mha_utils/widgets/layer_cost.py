@@ -6,10 +6,10 @@ import traitlets
 from PIL import Image
 
 from mha_utils import theme
-from mha_utils.contracts import require_divisible, require_sizes
-from mha_utils.costs import IMPLEMENTATIONS, Cost, Workload, cost_of
-from mha_utils.widgets.base import LiveView, refuses, shows_problems
-from mha_utils.widgets.still_curves import curves_picture
+from mha_utils.core.contracts import require_divisible, require_sizes
+from mha_utils.core.costs import IMPLEMENTATIONS, Cost, Workload, cost_of
+from mha_utils.widgets.kit.base import LiveView, refuses, shows_problems
+from mha_utils.widgets.kit.still_curves import curves_picture
 
 SIZES = {
     "batch_size": (1, 2, 4, 8, 16, 32, 64),
@@ -28,7 +28,7 @@ COLOURS = {"loop over heads": theme.HEADS[3], "explicit": theme.HEADS[0], "fused
 class LayerCost(LiveView):
     """Move B, T, D and H and read FLOPs, bytes moved and bytes of attention maps.
 
-    The counts are those of `mha_utils.costs`.
+    The counts are those of `mha_utils.core.costs`.
 
     Args:
         batch_size: B, a power of two from 1 to 64.

@@ -8,10 +8,10 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.attention import attention
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.one_head import most_at, require_one_head, row_major
-from mha_utils.widgets.still import Cell, grids_picture
+from mha_utils.core.steps import attention
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.one_head import most_at, require_one_head, row_major
+from mha_utils.widgets.kit.still import Cell, grids_picture
 
 
 class MaskPainter(LiveView):

@@ -7,9 +7,9 @@ import traitlets
 from PIL import Image
 
 from mha_utils import theme
-from mha_utils.contracts import require_sizes
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.still import Cell, blocks_picture
+from mha_utils.core.contracts import require_sizes
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.still import Cell, blocks_picture
 from mha_utils.widgets.strided import Strided, numbered
 
 

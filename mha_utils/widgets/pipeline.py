@@ -10,16 +10,16 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.attention import (
+from mha_utils.core.contracts import require_divisible, require_probability, require_sizes
+from mha_utils.core.steps import (
     attention_scores,
     attention_weights,
     causal_mask,
     merge_heads,
     split_heads,
 )
-from mha_utils.contracts import require_divisible, require_probability, require_sizes
-from mha_utils.widgets.base import LiveView, refuses, shows_problems
-from mha_utils.widgets.still import Box, boxes_picture
+from mha_utils.widgets.kit.base import LiveView, refuses, shows_problems
+from mha_utils.widgets.kit.still import Box, boxes_picture
 
 BATCH, LENGTH, DIMS, MOST_DROPPED = 3, 12, (4, 6, 8, 12, 16, 24), 0.9
 WIDTH = DIMS[-1]

@@ -4,9 +4,9 @@ import traitlets
 from PIL import Image
 
 from mha_utils import theme
-from mha_utils.contracts import require_divisible, require_sizes
-from mha_utils.widgets.base import LiveView, shows_problems
-from mha_utils.widgets.still import cells_picture
+from mha_utils.core.contracts import require_divisible, require_sizes
+from mha_utils.widgets.kit.base import LiveView, shows_problems
+from mha_utils.widgets.kit.still import cells_picture
 
 
 class ShapeLetters(LiveView):

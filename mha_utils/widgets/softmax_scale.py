@@ -10,10 +10,10 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from mha_utils.contracts import require_seed, require_sizes
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.one_head import require_temperature
-from mha_utils.widgets.still import bars_picture
+from mha_utils.core.contracts import require_seed, require_sizes
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.one_head import require_temperature
+from mha_utils.widgets.kit.still import bars_picture
 
 WIDTHS = tuple(2**n for n in range(10))  # 1 to 512
 MAX_KEYS, QUERIES = 16, 16

@@ -9,8 +9,8 @@ from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.widgets.base import LiveView, refuses
-from mha_utils.widgets.still import Cell, grids_picture
+from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.still import Cell, grids_picture
 
 
 class TrainingFilm(LiveView):

@@ -1,0 +1,74 @@
+"""Tasks that ask for a float: divisors, probabilities, ceilings."""
+
+from mha_utils.checks.exercises.numbers import Numbers
+
+SCALE = Numbers(
+    cases=((64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0), (1, 1.0, 1.0)),
+    solve=lambda dh, q_std, k_std: q_std * k_std * dh**0.5,
+    mistakes={
+        "q_std and k_std are not used": lambda dh, q, k: dh**0.5,
+        "the variance of q · k: take its square root": lambda dh, q, k: (q * k) ** 2 * dh,
+        "standard deviations added up: variances do that": lambda dh, q, k: q * k * dh,
+        "q_std and k_std added, not multiplied": lambda dh, q, k: (q + k) * dh**0.5,
+        "the root of q_std and k_std, too: they are roots of variances already": (
+            lambda dh, q, k: (q * k * dh) ** 0.5
+        ),
+        "what to multiply by, not to divide by": lambda dh, q, k: 1 / (q * k * dh**0.5),
+        "only the divisor of one product: head_dim is not used": lambda dh, q, k: q * k,
+    },
+)
+LOST_ROW = Numbers(
+    cases=((0.5, 2), (0.1, 3), (0.9, 10), (0.4, 1)),
+    solve=lambda p, num_keys: p**num_keys,
+    mistakes={
+        "the probability that all are kept": lambda p, n: (1 - p) ** n,
+        "the probability that at least one is lost": lambda p, n: 1 - (1 - p) ** n,
+        "the probability that at least one is kept": lambda p, n: 1 - p**n,
+        "the probabilities added: all at once means multiplied": lambda p, n: p * n,
+        "the probability that one certain key is lost: num_keys is not used": lambda p, n: p,
+        "p shared between the keys: each is dropped with all of p": lambda p, n: p / n,
+    },
+)
+CEILING = Numbers(
+    cases=((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1)),
+    solve=lambda heads, dh: float(min(1.0, heads * min(8, dh) / 32)),
+    mistakes={
+        "a wide head hands over more than 8 numbers: an average of vectors has 8": lambda h, dh: (
+            min(1.0, h * dh / 32)
+        ),
+        "above 1: R² cannot be": lambda h, dh: h * min(8, dh) / 32,
+        "above 1, and more than 8 numbers from a wide head": lambda h, dh: h * dh / 32,
+        "one vector of width 8 is wanted: there are four": lambda h, dh: min(
+            1.0, h * min(8, dh) / 8
+        ),
+        "heads counted, whatever their width": lambda h, dh: min(1.0, h / 4),
+        "the width of one head: num_heads is not used": lambda h, dh: min(8, dh) / 32,
+    },
+)
+BEST_OFFSET = Numbers(
+    cases=(
+        ([1, 1, -2],),
+        ([-1, 2, 3, 2],),
+        ([3, -3],),
+        ([0, -1, -1, -1, 5],),
+        ([2, 1, 2, 1, 2],),
+        ([1],),
+    ),
+    solve=lambda distances: max(map(distances.count, distances)) / len(distances),
+    mistakes={
+        "the best distance, not the accuracy that it reaches": lambda d: max(d, key=d.count),
+        "how many are right, not which part of all": lambda d: max(map(d.count, d)),
+        "left and right taken together: -3 and 3 are two rules": lambda d: (
+            max(sum(abs(n) == abs(m) for m in d) for n in d) / len(d)
+        ),
+        "offsets from 0 upwards only: distances may be negative": lambda d: (
+            max(d.count(n) for n in range(max(0, *d) + 1)) / len(d)
+        ),
+        "chance: one out of all distances that occur": lambda d: 1 / len(set(d)),
+        "divided by how many different distances there are": lambda d: (
+            max(map(d.count, d)) / len(set(d))
+        ),
+        "the rule of the first sentence, not the best one": lambda d: d.count(d[0]) / len(d),
+        "the rule of the largest distance, not the best one": lambda d: d.count(max(d)) / len(d),
+    },
+)

@@ -1,0 +1,16 @@
+"""The check of a whole multi-head attention, ours or anybody's, against NumPy."""
+
+from mha_utils.checks.module.adapter import ALL, Adapter
+from mha_utils.checks.module.adapters import adapter_for
+from mha_utils.checks.module.judging import check_module
+from mha_utils.checks.module.probing import SEES_OTHER_SEQUENCES, SEES_THE_FUTURE, check_probe
+
+__all__ = [
+    "ALL",
+    "SEES_OTHER_SEQUENCES",
+    "SEES_THE_FUTURE",
+    "Adapter",
+    "adapter_for",
+    "check_module",
+    "check_probe",
+]

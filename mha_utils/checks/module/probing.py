@@ -1,0 +1,81 @@
+"""Judge a probe: does it accuse the modules that have a fault, and no other?"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mha_utils.checks.report import Report, WrongError, name_of, run_answer, shown
+from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.museum import mutant, with_numbers
+
+INNOCENT = ("no scale", "v through k's projection", "causal off by one: a token cannot see itself")
+SAME = "are the two runs really different? (`b = a` is no copy, `a.clone()` is)"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a probe looks for, who has it, and a question for a probe that accuses the right."""
+
+    does: str
+    guilty: tuple[str, ...]
+    ask: str
+
+
+SEES_THE_FUTURE = Fault(
+    does="sees the future",
+    guilty=(
+        "causal only in training",
+        "merge without transpose",
+        "causal off by one: the next token is seen",
+        "direct view to heads",
+        "stored mask cut at the wrong end",
+        "softmax over the queries",
+    ),
+    ask="is it called with is_causal=True, and are only outputs before the changed token compared?",
+)
+SEES_OTHER_SEQUENCES = Fault(
+    does="lets sequences of a batch see each other",
+    guilty=("batch and time exchanged by view", "softmax over the batch"),
+    ask="is a sequence compared with itself, and rounding allowed for (torch.allclose)?",
+)
+
+
+def check_probe(probe: Callable, fault: Fault) -> Report:
+    """Hold `probe(module)` to modules with the fault (True) and without it (False)."""
+    suspects = [("the right module", MultiHeadAttention, False)]
+    suspects += [(n, mutant(n).module, True) for n in fault.guilty]
+    suspects += [(n, mutant(n).module, False) for n in INNOCENT]
+    try:
+        verdicts = [_verdict(probe, label, kind) for label, kind, _ in suspects]
+    except WrongError as wrong:
+        return Report(False, str(wrong))
+    for (label, _, is_guilty), verdict in zip(suspects, verdicts):
+        if verdict != is_guilty:
+            text = f"lets go: {label!r}, which {fault.does}" if is_guilty else f"accuses: {label!r}"
+            hint = _hint(verdicts, [guilty for *_, guilty in suspects], fault)
+            return Report(False, f"✗ {name_of(probe)} {text}{hint}")
+    return Report(True, f"✓ {name_of(probe)}: right about all {len(suspects)} suspects")
+
+
+def _verdict(probe: Callable, label: str, kind: type) -> bool:
+    name = name_of(probe)
+    verdict = run_answer(probe, [with_numbers(kind)], f"{name} ({label})")
+    if verdict is None or verdict is Ellipsis:
+        hint = "; is there a `return` on every way?" if verdict is None else ""
+        raise WrongError(f"○ {name}: not solved yet (it returned {verdict!r}{hint})")
+    shape = tuple(getattr(verdict, "shape", ()))
+    if math.prod(shape) != 1:
+        raise WrongError(f"✗ {name} should return one True or False, got a tensor of shape {shape}")
+    if verdict not in (True, False):
+        raise WrongError(f"✗ {name} should return True or False, got {shown(verdict)}")
+    return bool(verdict)
+
+
+def _hint(verdicts: list[bool], right: list[bool], fault: Fault) -> str:
+    if all(verdict != guilty for verdict, guilty in zip(verdicts, right)):
+        return "\n  All verdicts are the other way round: True = the fault is there"
+    if verdicts[0]:
+        return f"\n  Even the right module: {fault.ask}"
+    if not any(verdicts):
+        return f"\n  It accuses nobody: {SAME}"
+    return ""

@@ -1,0 +1,1 @@
+"""The layer: shape contracts, steps, masks, modules, kernels, porting, probes, costs."""

@@ -1,0 +1,1 @@
+"""What all live views share: the base class, pages without a kernel, still pictures."""
