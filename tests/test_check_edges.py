@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from mha_utils import MultiHeadAttention, attention, checks
-from mha_utils.checks.exercises import rates as tasks_rates
 from mha_utils.checks.judge import close
 from mha_utils.checks.module.scenarios import SCENARIOS, draw, draw_mask
 
@@ -21,16 +20,16 @@ def test_values_may_be_off_by_a_ten_thousandth_of_the_largest_or_of_1(size, erro
 
 @pytest.mark.parametrize(("error", "passes"), [(0.95e-6, True), (1.05e-6, False)])
 def test_numbers_may_be_off_by_a_millionth(error, passes):
-    solve = tasks_rates.CEILING.solve
+    solve = checks.check_ceiling.solve
     assert bool(checks.check_ceiling(lambda h, dh: solve(h, dh) * (1 + error))) == passes
 
 
 @pytest.mark.parametrize("name", ["scale", "lost_row", "ceiling", "best_offset"])
 def test_a_number_that_is_wrong_in_one_case_is_found(name):
-    check, numbers = getattr(checks, f"check_{name}"), getattr(tasks_rates, name.upper())
-    assert check(numbers.solve)
-    for case in numbers.cases:
-        report = check(lambda *a, case=case: numbers.solve(*a) + (a == case))
+    exercise = getattr(checks, f"check_{name}")
+    assert exercise(exercise.solve)
+    for case in exercise.tried:
+        report = exercise(lambda *a, case=case: exercise.solve(*a) + (a == case))
         assert not report
         assert str(case[0]) in repr(report)
 

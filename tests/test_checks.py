@@ -17,13 +17,7 @@ from mha_utils import (
     merge_heads,
     split_heads,
 )
-from mha_utils.checks.cases import SIZES
-from mha_utils.checks.exercises import heads as tasks_heads
-from mha_utils.checks.exercises import learned as tasks_learned
-from mha_utils.checks.exercises import module as tasks_module
-from mha_utils.checks.exercises import one_head as tasks
-from mha_utils.checks.exercises import stacked as tasks_stacked
-from mha_utils.checks.exercises import weights as tasks_weights
+from mha_utils.checks.tensors import SIZES, Case, Tensors
 
 
 def test_right_answers_pass():
@@ -76,39 +70,19 @@ def test_every_size_and_gradient_is_tried():
     assert report == "✓ attention_scores: values and gradients right for 5 sizes"
 
 
-TASKS = {
-    "scores": (tasks.SCORES, checks.check_attention_scores),
-    "weights": (tasks.WEIGHTS, checks.check_attention_weights),
-    "attention": (tasks.ATTENTION, checks.check_attention),
-    "stacked": (tasks_stacked.STACKED, checks.check_stacked_heads),
-    "one projection": (tasks_heads.ONE_PROJECTION, checks.check_one_projection),
-    "split": (tasks_heads.SPLIT, checks.check_split),
-    "split heads": (tasks_heads.SPLIT_HEADS, checks.check_split_heads),
-    "causal mask": (tasks_weights.CAUSAL_MASK, checks.check_causal_mask),
-    "masked weights": (tasks_weights.MASKED_WEIGHTS, checks.check_masked_weights),
-    "stable softmax": (tasks_weights.STABLE_SOFTMAX, checks.check_stable_softmax),
-    "drop": (tasks_weights.DROP, checks.check_drop_weights),
-    "merge heads": (tasks_heads.MERGE_HEADS, checks.check_merge_heads),
-    "project heads": (tasks_heads.PROJECT_HEADS, checks.check_project_heads),
-    "multi-head": (tasks_module.MULTI_HEAD, checks.check_multi_head),
-    "lookup": (tasks_learned.LOOKUP_WEIGHTS, checks.check_lookup_weights),
-    "mean mass": (tasks_learned.MEAN_MASS, checks.check_mean_mass),
-    "induction": (tasks_learned.INDUCTION_PLACES, checks.check_induction_places),
-}
+EXERCISES = {n: e for n, e in vars(checks).items() if isinstance(e, Tensors)}
 
 
 @pytest.mark.parametrize(
-    ("task", "mistake"), [(t, m) for t, (task, _) in TASKS.items() for m in task.mistakes]
+    ("name", "mistake"), [(n, m) for n, exercise in EXERCISES.items() for m in exercise.mistakes]
 )
-def test_known_mistakes_are_named(task, mistake):
-    description, check = TASKS[task]
-
+def test_known_mistakes_are_named(name, mistake):
     def wrong(*tensors):
         arrays = [t.detach().numpy() if isinstance(t, torch.Tensor) else t for t in tensors]
         with np.errstate(all="ignore"):
-            return torch.tensor(np.asarray(description.mistakes[mistake](*arrays)))
+            return torch.tensor(np.asarray(EXERCISES[name].mistakes[mistake](*arrays)))
 
-    report = check(wrong)
+    report = EXERCISES[name](wrong)
     assert not report
     last = repr(report).splitlines()[-1]
     assert last == f"  Your result equals: {mistake}"
@@ -181,16 +155,14 @@ def test_a_mask_that_is_not_boolean_is_refused():
     assert "should be boolean (torch.bool), got torch.float32" in repr(report)
 
 
-@pytest.mark.parametrize("name", [n for n, (task, _) in TASKS.items() if task.gradients])
+@pytest.mark.parametrize("name", [n for n, exercise in EXERCISES.items() if exercise.gradients])
 def test_gradients_on_paper_are_those_of_small_differences(name):
-    task, _ = TASKS[name]
-    random = np.random.default_rng(0)
-    sizes = ((2,), 2, 3, 2, 2)
-    arrays = [random.normal(size=task.shapes(*sizes)[n]) for n in task.inputs]
-    constants = list(task.constants(*sizes, random).values())
-    grad_out = random.normal(size=np.shape(task.solve(*arrays, *constants)))
-    on_paper = task.gradients_of(arrays, constants, grad_out)
-    small = dataclasses.replace(task, gradients=None).gradients_of(arrays, constants, grad_out)
+    exercise, sizes, random = EXERCISES[name], ((2,), 2, 3, 2, 2), np.random.default_rng(0)
+    arrays = [random.normal(size=exercise.shapes(*sizes)[n]) for n in exercise.inputs]
+    case = Case(arrays, exercise.constants(*sizes, random))
+    grad_out = random.normal(size=np.shape(exercise.solve(*case.plain)))
+    on_paper = exercise.gradients_of(case, grad_out)
+    small = dataclasses.replace(exercise, gradients=None).gradients_of(case, grad_out)
     for a, b in zip(on_paper, small, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
@@ -209,11 +181,11 @@ def test_a_mask_belongs_beside_the_scores():
         return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril(-1)
 
     assert checks.check_mask_beside(right).message == "✓ right: right on every device"
-    says = "scores(4, 4) on 'meta') is on 'cpu': make it with device=scores.device"
+    says = "scores(2, 2) on 'meta') is on 'cpu': make it with device=scores.device"
     assert says in checks.check_mask_beside(on_the_cpu).message
     assert "the other way round: True = may attend" in checks.check_mask_beside(inverted).message
     wrong = checks.check_mask_beside(shifted).message
-    assert "is not True on and below the diagonal and False above" in wrong
+    assert "is wrong at [0, 0]: it should be True there" in wrong
     assert "other way round" not in wrong
     assert "not solved yet" in checks.check_mask_beside(lambda scores: ...).message
 

@@ -105,7 +105,7 @@ CHAPTER_11 = {
         (lambda s: mask_of(s).float(), "should be boolean (torch.bool)"),
         (lambda s: mask_of(s, turn=torch.triu), "the future instead of the past"),
         (lambda s: ~mask_of(s), "the other way round"),
-        (lambda s: mask_of(s, sizes=s.shape), "should have shape (5, 5), got (2, 3, 5, 5)"),
+        (lambda s: mask_of(s, sizes=s.shape), "should have shape (5, 5), got (2, 5, 5)"),
         (lambda s: mask_of(s, sizes=(s.shape[0],) * 2), "should have shape (5, 5), got (2, 2)"),
     ],
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.tensors import Tensors
 
 
 def _heads_shapes(lead, t, s, dh, dv) -> dict:
@@ -41,7 +41,8 @@ def _one_head(heads, w, h):
     return heads[:, h] @ split(w[None], heads.shape[1])[0, h].T
 
 
-SPLIT = Task(
+check_split = Tensors(
+    asks="`answer(x, num_heads)`: x (B, T, D) as (B, T, H, Dh).",
     inputs=("x",),
     constants=_num_heads,
     shapes=_heads_shapes,
@@ -55,7 +56,8 @@ SPLIT = Task(
         ),
     },
 )
-SPLIT_HEADS = Task(
+check_split_heads = Tensors(
+    asks="`answer(x, num_heads)`: x (B, T, D) as (B, H, T, Dh).",
     inputs=("x",),
     constants=_num_heads,
     shapes=_heads_shapes,
@@ -70,7 +72,8 @@ SPLIT_HEADS = Task(
         "columns dealt out like cards: head h takes every H-th column": _columns_to_heads,
     },
 )
-ONE_PROJECTION = Task(
+check_one_projection = Tensors(
+    asks="`answer(W_heads)`: the matrices (H, D, Dh) side by side, (D, H x Dh).",
     inputs=("W_heads",),
     shapes=_heads_shapes,
     solve=lambda stack: np.concatenate(list(stack), axis=-1),
@@ -85,7 +88,8 @@ ONE_PROJECTION = Task(
         "the last head on the left": lambda stack: np.concatenate(list(stack[::-1]), axis=-1),
     },
 )
-MERGE_HEADS = Task(
+check_merge_heads = Tensors(
+    asks="`answer(heads)`: heads (B, H, T, Dh) side by side, (B, T, D).",
     inputs=("heads",),
     shapes=_heads_shapes,
     solve=merge,
@@ -103,7 +107,8 @@ MERGE_HEADS = Task(
         ),
     },
 )
-PROJECT_HEADS = Task(
+check_project_heads = Tensors(
+    asks="`answer(heads, W_out)`: merged heads through a linear layer, W_out (D, D).",
     inputs=("heads", "W_out"),
     shapes=_heads_shapes,
     solve=lambda heads, w: merge(heads).astype(np.float64) @ w.astype(np.float64).T,

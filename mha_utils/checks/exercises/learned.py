@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.tensors import Tensors
 
 
 def _offsets(lead, t, s, dh, dv, random) -> dict:
@@ -15,7 +15,8 @@ def _lookup_weights(offsets, seq_len):
     return (back[None] == np.array(offsets)[:, None, None]).astype(float)
 
 
-LOOKUP_WEIGHTS = Task(
+check_lookup_weights = Tensors(
+    asks="`answer(offsets, seq_len)`: (H, T, T), head h looks offsets[h] back, on a circle.",
     inputs=(),
     constants=_offsets,
     solve=_lookup_weights,
@@ -51,7 +52,8 @@ def _mean_mass(weights, sources):
     return weights.astype(np.float64)[..., np.flatnonzero(asked), sources[asked]].mean()
 
 
-MEAN_MASS = Task(
+check_mean_mass = Tensors(
+    asks="`answer(weights, sources)`: mean weight (T, S) on sources (T,), -1 = none.",
     inputs=("weights",),
     constants=_some_sources,
     solve=_mean_mass,
@@ -88,7 +90,8 @@ def _induction(tokens, first=-1):
     return (tokens[:, None] == before[None, :]) & (place[None, :] <= place[:, None])
 
 
-INDUCTION_PLACES = Task(
+check_induction_places = Tensors(
+    asks="`answer(tokens)`: boolean (T, T), True at what followed earlier copies of a token.",
     inputs=(),
     constants=_tokens,
     solve=_induction,

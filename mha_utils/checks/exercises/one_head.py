@@ -3,63 +3,10 @@
 Every formula stands here in NumPy float64, apart from the code that it judges.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from mha_utils import reference
-
-
-@dataclass(frozen=True)
-class Task:
-    """What an answer has to compute: inputs, the right result and well-known wrong ones.
-
-    `inputs` name float arrays, `shapes` gives their sizes and `spread` their standard deviation;
-    `constants` draws the arguments after them, which need no gradient. `solve`, `gradients` and
-    the mistakes take inputs, then constants; `gradients` also the gradient of the output. Without
-    `gradients`, central differences stand in.
-    """
-
-    inputs: tuple[str, ...]
-    solve: Callable
-    mistakes: dict[str, Callable]
-    gradients: Callable | None = None
-    constants: Callable = lambda lead, t, s, dh, dv, random: {}
-    spread: float = 1.0
-    shapes: Callable = lambda lead, t, s, dh, dv: {
-        "q": (*lead, t, dh),
-        "k": (*lead, s, dh),
-        "v": (*lead, s, dv),
-        "scores": (*lead, t, s),
-        "weights": (*lead, t, s),
-    }
-
-    def gradients_of(self, arrays: list, constants: list, grad_out) -> tuple[np.ndarray, ...]:
-        """The gradients of sum(result x grad_out) by every input."""
-        if self.gradients is not None:
-            return self.gradients(*arrays, *constants, grad_out)
-        arrays = [a.astype(np.float64) for a in arrays]
-        return tuple(
-            _central_differences(
-                lambda changed, i=i: (
-                    self.solve(*arrays[:i], changed, *arrays[i + 1 :], *constants) * grad_out
-                ).sum(),
-                array,
-            )
-            for i, array in enumerate(arrays)
-        )
-
-
-def _central_differences(function: Callable, array: np.ndarray, step: float = 1e-6) -> np.ndarray:
-    gradient = np.zeros_like(array)
-    for at in np.ndindex(array.shape):
-        moved = array.copy()
-        moved[at] += step
-        higher = function(moved)
-        moved[at] -= 2 * step
-        gradient[at] = (higher - function(moved)) / (2 * step)
-    return gradient
+from mha_utils.checks.tensors import Tensors
 
 
 def _softmax(scores, axis=-1):
@@ -88,7 +35,8 @@ def _weights_gradients(scores, grad_out):
     return (weights * (grad_out - (weights * grad_out).sum(axis=-1, keepdims=True)),)
 
 
-SCORES = Task(
+check_attention_scores = Tensors(
+    asks="`answer(q, k)`: scores (*B, T, S) of q (*B, T, Dh) and k (*B, S, Dh).",
     inputs=("q", "k"),
     solve=_scores,
     gradients=_scores_gradients,
@@ -98,7 +46,8 @@ SCORES = Task(
         "scores multiplied by sqrt(Dh)": lambda q, k: _dots(q, k) * np.sqrt(q.shape[-1]),
     },
 )
-WEIGHTS = Task(
+check_attention_weights = Tensors(
+    asks="`answer(scores)`: weights (*B, T, S), a softmax over the last dimension.",
     inputs=("scores",),
     solve=lambda scores: _softmax(scores.astype(np.float64)),
     gradients=_weights_gradients,
@@ -112,7 +61,8 @@ WEIGHTS = Task(
         "softmax over dimension 0": lambda s: _softmax(s, 0),
     },
 )
-ATTENTION = Task(
+check_attention = Tensors(
+    asks="`answer(q, k, v)`: the output (*B, T, Dv) of scaled dot-product attention.",
     inputs=("q", "k", "v"),
     solve=lambda q, k, v: reference.attention_batched(q, k, v)[0],
     gradients=lambda q, k, v, grad_out: reference.attention_gradients(q, k, v, grad_out),

@@ -1,9 +1,10 @@
 """Tasks that ask for a float: divisors, probabilities, ceilings."""
 
-from mha_utils.checks.exercises.numbers import Numbers
+from mha_utils.checks.numbers import Numbers
 
-SCALE = Numbers(
-    cases=((64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0), (1, 1.0, 1.0)),
+check_scale = Numbers(
+    asks="`answer(head_dim, q_std, k_std)`: what makes the scores' standard deviation 1.",
+    tried=((64, 1.0, 1.0), (16, 2.0, 0.5), (9, 3.0, 2.0), (1, 1.0, 1.0)),
     solve=lambda dh, q_std, k_std: q_std * k_std * dh**0.5,
     mistakes={
         "q_std and k_std are not used": lambda dh, q, k: dh**0.5,
@@ -17,8 +18,9 @@ SCALE = Numbers(
         "only the divisor of one product: head_dim is not used": lambda dh, q, k: q * k,
     },
 )
-LOST_ROW = Numbers(
-    cases=((0.5, 2), (0.1, 3), (0.9, 10), (0.4, 1)),
+check_lost_row = Numbers(
+    asks="`answer(p, num_keys)`: the probability that a row loses all its weights.",
+    tried=((0.5, 2), (0.1, 3), (0.9, 10), (0.4, 1)),
     solve=lambda p, num_keys: p**num_keys,
     mistakes={
         "the probability that all are kept": lambda p, n: (1 - p) ** n,
@@ -29,8 +31,9 @@ LOST_ROW = Numbers(
         "p shared between the keys: each is dropped with all of p": lambda p, n: p / n,
     },
 )
-CEILING = Numbers(
-    cases=((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1)),
+check_ceiling = Numbers(
+    asks="`answer(num_heads, head_dim)`: the highest R^2 of 4 vectors of width 8 at once.",
+    tried=((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1)),
     solve=lambda heads, dh: float(min(1.0, heads * min(8, dh) / 32)),
     mistakes={
         "a wide head hands over more than 8 numbers: an average of vectors has 8": lambda h, dh: (
@@ -45,8 +48,9 @@ CEILING = Numbers(
         "the width of one head: num_heads is not used": lambda h, dh: min(8, dh) / 32,
     },
 )
-BEST_OFFSET = Numbers(
-    cases=(
+check_best_offset = Numbers(
+    asks="`answer(distances)`: the accuracy of the best rule “look n words away”.",
+    tried=(
         ([1, 1, -2],),
         ([-1, 2, 3, 2],),
         ([3, -3],),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mha_utils import reference
-from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.tensors import Tensors
 
 
 def _stacked_heads(x, w_q, w_k, w_v):
@@ -25,7 +25,11 @@ def _stacked_gradients(x, w_q, w_k, w_v, grad_out):
     return grad_x, *(np.einsum("td,hte->hde", x, g) for g in grads)
 
 
-STACKED = Task(
+check_stacked_heads = Tensors(
+    asks=(
+        "`answer(x, W_q, W_k, W_v)`: all heads side by side, (T, H x Dv). x is (T, D), W_q "
+        "and W_k are (H, D, Dh), W_v is (H, D, Dv)."
+    ),
     inputs=("x", "W_q", "W_k", "W_v"),
     solve=lambda *arrays: _side_by_side(_stacked_heads(*arrays)),
     gradients=_stacked_gradients,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.tensors import Tensors
 
 
 def _lengths(lead, t, s, dh, dv, random) -> dict:
@@ -13,7 +13,11 @@ def _causal(query_len, key_len, diagonal=0):
     return np.tri(query_len, key_len, key_len - query_len + diagonal, dtype=bool)
 
 
-CAUSAL_MASK = Task(
+check_causal_mask = Tensors(
+    asks=(
+        "`answer(query_len, key_len)`: boolean (T, S), True = may attend, S >= T. The last "
+        "query is aligned with the last key."
+    ),
     inputs=(),
     constants=_lengths,
     solve=_causal,
@@ -28,6 +32,28 @@ CAUSAL_MASK = Task(
             t, s, dtype=bool
         ),
         "the future instead of the past": lambda t, s: np.triu(np.ones((t, s), bool), s - t),
+    },
+)
+
+
+def _square(wrong):
+    """A wrong mask of (T, S) as an answer to scores (*B, T, T)."""
+    return lambda scores: wrong(*scores.shape[-2:])
+
+
+check_mask_beside = Tensors(
+    asks="`answer(scores)`: the causal mask (T, T) of scores (*B, T, T), where they are.",
+    inputs=("scores",),
+    shapes=lambda lead, t, s, dh, dv: {"scores": (*lead, t, t)},
+    on_devices=("cpu", "meta"),
+    solve=_square(_causal),
+    mistakes={
+        "the mask the other way round: True = may attend": _square(lambda t, s: ~_causal(t, s)),
+        "strictly earlier keys only: a token cannot see itself": _square(
+            lambda t, s: _causal(t, s, -1)
+        ),
+        "one key too many: every query sees its successor": _square(lambda t, s: _causal(t, s, 1)),
+        "the future instead of the past": _square(lambda t, s: np.triu(np.ones((t, s), bool))),
     },
 )
 
@@ -50,7 +76,8 @@ def _masked_weights(scores, mask):
         return np.nan_to_num(_weights(scores, mask))
 
 
-MASKED_WEIGHTS = Task(
+check_masked_weights = Tensors(
+    asks="`answer(scores, mask)`: softmax over the allowed keys, zeros for an empty row.",
     inputs=("scores",),
     constants=_mask_with_an_empty_row,
     solve=_masked_weights,
@@ -88,7 +115,8 @@ def _without_the_largest(scores, axis):
     return _overflowing(scores - scores.max(axis=axis, keepdims=True))
 
 
-STABLE_SOFTMAX = Task(
+check_stable_softmax = Tensors(
+    asks="`answer(scores)`: a softmax over the last dimension for scores of several hundred.",
     inputs=("scores",),
     spread=200.0,
     solve=lambda scores: _weights(scores, np.ones(scores.shape, bool)),
@@ -129,7 +157,8 @@ def _again_to_one(weights):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-DROP = Task(
+check_drop_weights = Tensors(
+    asks="`answer(weights, p, draw)`: weights dropped where the uniform draw is below p.",
     inputs=("weights",),
     constants=_draw_to_drop,
     solve=lambda weights, p, draw: weights * (draw >= p) / (1 - p),

@@ -3,14 +3,12 @@
 from mha_utils.checks.module.adapter import ALL, Adapter
 from mha_utils.checks.module.adapters import adapter_for
 from mha_utils.checks.module.judging import check_module
-from mha_utils.checks.module.probing import SEES_OTHER_SEQUENCES, SEES_THE_FUTURE, check_probe
+from mha_utils.checks.module.probing import Probe
 
 __all__ = [
     "ALL",
-    "SEES_OTHER_SEQUENCES",
-    "SEES_THE_FUTURE",
     "Adapter",
+    "Probe",
     "adapter_for",
     "check_module",
-    "check_probe",
 ]

@@ -12,49 +12,48 @@ INNOCENT = ("no scale", "v through k's projection", "causal off by one: a token 
 SAME = "are the two runs really different? (`b = a` is no copy, `a.clone()` is)"
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What a probe looks for, who has it, and a question for a probe that accuses the right."""
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """An exercise that asks for a probe: it has to accuse the modules with a fault, no other.
 
+    `asks` says what the probe gets and returns; `does` what the fault is, `guilty` which pieces
+    of the museum have it, `hint` what to ask a reader whose probe accuses the right module.
+    """
+
+    asks: str
     does: str
     guilty: tuple[str, ...]
-    ask: str
+    hint: str
 
+    def __post_init__(self):
+        object.__setattr__(self, "__doc__", f"Check {self.asks}")
 
-SEES_THE_FUTURE = Fault(
-    does="sees the future",
-    guilty=(
-        "causal only in training",
-        "merge without transpose",
-        "causal off by one: the next token is seen",
-        "direct view to heads",
-        "stored mask cut at the wrong end",
-        "softmax over the queries",
-    ),
-    ask="is it called with is_causal=True, and are only outputs before the changed token compared?",
-)
-SEES_OTHER_SEQUENCES = Fault(
-    does="lets sequences of a batch see each other",
-    guilty=("batch and time exchanged by view", "softmax over the batch"),
-    ask="is a sequence compared with itself, and rounding allowed for (torch.allclose)?",
-)
+    def __call__(self, probe: Callable) -> Report:
+        """Hold `probe(module)` to modules with the fault (True) and without it (False)."""
+        suspects = [("the right module", MultiHeadAttention, False)]
+        suspects += [(n, mutant(n).module, True) for n in self.guilty]
+        suspects += [(n, mutant(n).module, False) for n in INNOCENT]
+        try:
+            verdicts = [_verdict(probe, label, kind) for label, kind, _ in suspects]
+        except WrongError as wrong:
+            return Report(False, str(wrong))
+        for (label, _, is_guilty), verdict in zip(suspects, verdicts):
+            if verdict != is_guilty:
+                what = (
+                    f"lets go: {label!r}, which {self.does}" if is_guilty else f"accuses: {label!r}"
+                )
+                hint = self._hint(verdicts, [guilty for *_, guilty in suspects])
+                return Report(False, f"✗ {name_of(probe)} {what}{hint}")
+        return Report(True, f"✓ {name_of(probe)}: right about all {len(suspects)} suspects")
 
-
-def check_probe(probe: Callable, fault: Fault) -> Report:
-    """Hold `probe(module)` to modules with the fault (True) and without it (False)."""
-    suspects = [("the right module", MultiHeadAttention, False)]
-    suspects += [(n, mutant(n).module, True) for n in fault.guilty]
-    suspects += [(n, mutant(n).module, False) for n in INNOCENT]
-    try:
-        verdicts = [_verdict(probe, label, kind) for label, kind, _ in suspects]
-    except WrongError as wrong:
-        return Report(False, str(wrong))
-    for (label, _, is_guilty), verdict in zip(suspects, verdicts):
-        if verdict != is_guilty:
-            text = f"lets go: {label!r}, which {fault.does}" if is_guilty else f"accuses: {label!r}"
-            hint = _hint(verdicts, [guilty for *_, guilty in suspects], fault)
-            return Report(False, f"✗ {name_of(probe)} {text}{hint}")
-    return Report(True, f"✓ {name_of(probe)}: right about all {len(suspects)} suspects")
+    def _hint(self, verdicts: list[bool], right: list[bool]) -> str:
+        if all(verdict != guilty for verdict, guilty in zip(verdicts, right)):
+            return "\n  All verdicts are the other way round: True = the fault is there"
+        if verdicts[0]:
+            return f"\n  Even the right module: {self.hint}"
+        if not any(verdicts):
+            return f"\n  It accuses nobody: {SAME}"
+        return ""
 
 
 def _verdict(probe: Callable, label: str, kind: type) -> bool:
@@ -69,13 +68,3 @@ def _verdict(probe: Callable, label: str, kind: type) -> bool:
     if verdict not in (True, False):
         raise WrongError(f"✗ {name} should return True or False, got {shown(verdict)}")
     return bool(verdict)
-
-
-def _hint(verdicts: list[bool], right: list[bool], fault: Fault) -> str:
-    if all(verdict != guilty for verdict, guilty in zip(verdicts, right)):
-        return "\n  All verdicts are the other way round: True = the fault is there"
-    if verdicts[0]:
-        return f"\n  Even the right module: {fault.ask}"
-    if not any(verdicts):
-        return f"\n  It accuses nobody: {SAME}"
-    return ""

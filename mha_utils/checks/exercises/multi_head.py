@@ -6,7 +6,7 @@ import numpy as np
 
 from mha_utils import reference
 from mha_utils.checks.exercises.heads import direct_view, merge, split
-from mha_utils.checks.exercises.one_head import Task
+from mha_utils.checks.tensors import Tensors
 from mha_utils.reference import heads as reference_heads
 
 
@@ -65,7 +65,12 @@ def _without(x, *arguments, out_proj=True):
     return _multi_head(x, *weights, num_heads, mask)
 
 
-MULTI_HEAD = Task(
+check_multi_head = Tensors(
+    asks=(
+        "`answer(x, W_q, W_k, W_v, W_out, num_heads, mask)`: all of multi-head "
+        "self-attention. x is (B, T, D), every W (D, D) as in nn.Linear, mask (B, 1, T, T) "
+        "with True = may attend."
+    ),
     inputs=("x", "W_q", "W_k", "W_v", "W_out"),
     constants=_heads_and_mask,
     spread=0.7,

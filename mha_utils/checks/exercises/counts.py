@@ -1,24 +1,15 @@
 """Tasks that ask for a number or a tuple of numbers: counts, places, probabilities."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from mha_utils.checks.numbers import Numbers
 
-
-@dataclass(frozen=True)
-class Numbers:
-    """Arguments to try, the right result of each and well-known wrong ones."""
-
-    cases: tuple[tuple, ...]
-    solve: Callable
-    mistakes: dict[str, Callable] = field(default_factory=dict)
-
-
-HEAD_DIM = Numbers(
-    cases=((12, 3), (8, 8), (5, 1), (512, 8), (768, 12)),
+check_head_dim = Numbers(
+    asks="`answer(embed_dim, num_heads)`: the width Dh of one head.",
+    tried=((12, 3), (8, 8), (5, 1), (512, 8), (768, 12)),
     solve=lambda embed_dim, num_heads: embed_dim // num_heads,
 )
-COUNT = Numbers(
-    cases=((2, 3, 4), (3, 5, 12), (32, 128, 512), (1, 1, 1)),
+check_count = Numbers(
+    asks="`answer(B, T, D)`: how many numbers a tensor (B, H, T, Dh) holds.",
+    tried=((2, 3, 4), (3, 5, 12), (32, 128, 512), (1, 1, 1)),
     solve=lambda b, t, d: b * t * d,
     mistakes={
         "one sequence: the batch is missing": lambda b, t, d: t * d,
@@ -28,8 +19,9 @@ COUNT = Numbers(
         "T counted twice": lambda b, t, d: b * t * t * d,
     },
 )
-PARAMETER_COUNT = Numbers(
-    cases=((6, 2, 4), (512, 8, 64), (768, 12, 64), (1, 1, 1)),
+check_parameter_count = Numbers(
+    asks="`answer(embed_dim, num_heads, head_dim)`: numbers in W_q, W_k, W_v of all heads.",
+    tried=((6, 2, 4), (512, 8, 64), (768, 12, 64), (1, 1, 1)),
     solve=lambda d, h, dh: 3 * h * d * dh,
     mistakes={
         "one of the three matrices of every head": lambda d, h, dh: h * d * dh,
@@ -41,8 +33,9 @@ PARAMETER_COUNT = Numbers(
         "with a bias, and there is none": lambda d, h, dh: 3 * h * (d + 1) * dh,
     },
 )
-STORAGE_PLACE = Numbers(
-    cases=((1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (0, 0, 0, 1, 1), (5, 7, 63, 8, 64)),
+check_storage_place = Numbers(
+    asks="`answer(t, h, d, num_heads, head_dim)`: where x.view(T, H, Dh)[t, h, d] is stored.",
+    tried=((1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (0, 0, 0, 1, 1), (5, 7, 63, 8, 64)),
     solve=lambda t, h, d, heads, dh: (t * heads + h) * dh + d,
     mistakes={
         "counted from 1": lambda t, h, d, heads, dh: (t * heads + h) * dh + d + 1,
@@ -61,8 +54,9 @@ STORAGE_PLACE = Numbers(
         ),
     },
 )
-STRIDES = Numbers(
-    cases=((1, 4, 3, 2), (2, 5, 4, 3), (32, 100, 8, 64)),
+check_strides = Numbers(
+    asks="`answer(B, T, H, Dh)`: strides of a contiguous x.view(B, T, H, Dh).transpose(1, 2).",
+    tried=((1, 4, 3, 2), (2, 5, 4, 3), (32, 100, 8, 64)),
     solve=lambda b, t, h, dh: (t * h * dh, dh, h * dh, 1),
     mistakes={
         "the strides of the view before the transpose, for B, T, H, Dh": lambda b, t, h, dh: (
@@ -80,8 +74,9 @@ STRIDES = Numbers(
         ),
     },
 )
-ATTENTION_FLOPS = Numbers(
-    cases=((1, 7, 12), (2, 128, 512), (4, 4096, 768), (1, 1, 1)),
+check_attention_flops = Numbers(
+    asks="`answer(B, T, D)`: FLOPs of scores and averages, without a mask.",
+    tried=((1, 7, 12), (2, 128, 512), (4, 4096, 768), (1, 1, 1)),
     solve=lambda b, t, d: 4 * b * t * t * d,
     mistakes={
         "half of it: only one of the two products, or a multiplication and an addition as one": (
@@ -95,8 +90,9 @@ ATTENTION_FLOPS = Numbers(
         "one sequence: the batch is missing": lambda b, t, d: 4 * t * t * d,
     },
 )
-MAP_BYTES = Numbers(
-    cases=((2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2), (1, 1, 1, 4)),
+check_map_bytes = Numbers(
+    asks="`answer(B, H, T, number_bytes)`: bytes of one tensor of attention weights.",
+    tried=((2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2), (1, 1, 1, 4)),
     solve=lambda b, h, t, size: b * h * t * t * size,
     mistakes={
         "how many weights, not how many bytes": lambda b, h, t, size: b * h * t * t,
@@ -110,8 +106,9 @@ MAP_BYTES = Numbers(
         "bits, not bytes": lambda b, h, t, size: 8 * b * h * t * t * size,
     },
 )
-MODULE_PARAMETER_COUNT = Numbers(
-    cases=((12, 3), (512, 8), (512, 64), (1, 1)),
+check_module_parameter_count = Numbers(
+    asks="`answer(embed_dim, num_heads)`: numbers in the four projections, biases included.",
+    tried=((12, 3), (512, 8), (512, 64), (1, 1)),
     solve=lambda d, h: 4 * d * (d + 1),
     mistakes={
         "the weights alone: the biases are missing": lambda d, h: 4 * d * d,

@@ -1,0 +1,31 @@
+"""Exercises that ask for a probe: a function that finds a fault in any module (chapter 12)."""
+
+from mha_utils.checks.module.probing import Probe
+
+check_future_probe = Probe(
+    asks=(
+        "`answer(module)`: True if a token sees later ones, called with is_causal=True. The "
+        "module (8 columns, 4 heads) comes in evaluation, with dropout=0."
+    ),
+    does="sees the future",
+    guilty=(
+        "causal only in training",
+        "merge without transpose",
+        "causal off by one: the next token is seen",
+        "direct view to heads",
+        "stored mask cut at the wrong end",
+        "softmax over the queries",
+    ),
+    hint=(
+        "is it called with is_causal=True, and are only outputs before the changed token compared?"
+    ),
+)
+check_batch_probe = Probe(
+    asks=(
+        "`answer(module)`: True if sequences of a batch see each other. The module (8 columns, "
+        "4 heads) comes in evaluation, with dropout=0."
+    ),
+    does="lets sequences of a batch see each other",
+    guilty=("batch and time exchanged by view", "softmax over the batch"),
+    hint="is a sequence compared with itself, and rounding allowed for (torch.allclose)?",
+)
