@@ -311,7 +311,7 @@ CASES = {
     ),
     "view without temperature": (
         lambda: widgets.HeadExplorer(["a", "b"], x(2, 4), x(2, 4), temperature=0.0),
-        "temperature must be above 0, got 0.0",
+        "temperature must be above 0 and finite, got 0.0",
     ),
     "view with heads that do not divide": (
         lambda: widgets.ShapeLetters(embed_dim=12, num_heads=5),
