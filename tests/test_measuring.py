@@ -3,6 +3,7 @@
 import math
 
 import IPython
+import ipywidgets
 import pytest
 import torch
 
@@ -84,10 +85,10 @@ def test_the_bar_shows_how_far_the_loop_has_come_and_goes(monkeypatch):
         return Display()
 
     bars = []
-    make = progress.IntProgress
-    monkeypatch.setattr(progress, "IntProgress", lambda **o: bars.append(make(**o)) or bars[0])
+    make = ipywidgets.IntProgress
+    monkeypatch.setattr(ipywidgets, "IntProgress", lambda **o: bars.append(make(**o)) or bars[0])
     monkeypatch.setattr(progress, "get_ipython", lambda: type("Shell", (), {"kernel": 1}))
-    monkeypatch.setattr(progress, "display", display)
+    monkeypatch.setattr("IPython.display.display", display)
     steps = []
     for step in progress.progress(200, "training"):
         steps.append(step)
