@@ -27,7 +27,7 @@ GROUPS = {  # files, and their share of a sample
         "experiments/train",
         0.1,
     ),
-    "views": ("widgets/*.js", 0.16),
+    "views": ("widgets/*.js widgets/kit/*.js", 0.16),
 }
 
 

@@ -35,7 +35,7 @@ def check_multi_head_attention(
         answer: a class called with sizes (`embed_dim`, `num_heads`, or other usual names), a
             module, or a function of (q, k, v) like `F.scaled_dot_product_attention`.
         adapter: how to build, load and call it; found out by itself for the usual kinds.
-        options: `causal`, `true_means`, `empty_rows` of `module_check.adapter_for`.
+        options: `causal`, `true_means`, `empty_rows` of `checks.module.adapter_for`.
 
     Raises:
         ValueError: if it is unclear how to build, load or call the answer.
