@@ -14,6 +14,7 @@ from view_pictures import check_canvas
 from view_watch import follow, play, positions, stage, sweep
 
 from mha_utils.widgets.examples import EXAMPLES
+from tools.comparing import same_text
 from tools.lab_browser import browser
 
 pytestmark = needs_browser
@@ -34,7 +35,7 @@ def test_every_position_of_every_control(page, name):
     """Python and the page say the same, and nothing that a control reaches is wrong."""
     view = EXAMPLES[name]()
     for seen in play(page, view, sweep(stage(page, view)), full=False):
-        assert seen["sentence"] == follow(view, seen).finding(), seen["act"]
+        assert same_text(seen["sentence"], follow(view, seen).finding()), seen["act"]
         assert seen["problem"] == view.problem == ""
 
 
@@ -76,7 +77,7 @@ def test_pictures_show_what_torch_computes(page, make):
         controls = [each for each in controls if each["kind"] != "range"]
     script = [["nothing"], *sweep(controls, few=True), ["width", 390], ["width", 1100]]
     for seen in play(page, view, script):
-        assert seen["sentence"] == follow(view, seen).finding(), seen["act"]
+        assert same_text(seen["sentence"], follow(view, seen).finding()), seen["act"]
         check(view, seen)
 
 
