@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 import re
 from pathlib import Path
 
@@ -22,22 +23,29 @@ def diverse(rows: dict[str, dict]) -> list[str]:
 
 
 def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
-    """Tests that call the function which is changed, or one of its file, for so long in all."""
-    calling = {t: r for t, r in rows.items() if any(f == mutant.file for f, _ in r["calls"])}
-    calling.pop("import", None)
+    """Tests that call the function which is changed; then those beside them, then of its file.
 
-    def in_scope(row: dict) -> bool:
+    What is remembered (a fixture, a cache) is called by one test and used by others: hence those
+    beside. Each of the three kinds may take so many seconds in all.
+    """
+
+    def calls(row: dict) -> bool:
         names = [q.replace(".<locals>", "") for f, q in row["calls"] if f == mutant.file]
-        return any(f"{q}.".startswith(f"{mutant.scope}.") for q in names)
+        return any(f"{name}.".startswith(f"{mutant.scope}.") for name in names)
 
-    near = {t: r for t, r in calling.items() if mutant.scope and in_scope(r)}
-    chosen, spent = [], 0.0
-    for test in diverse(near or calling):
-        spent += rows[test]["seconds"]
-        if spent > seconds and chosen:
-            break
-        chosen.append(test)
-    return chosen
+    tests = {t: r for t, r in rows.items() if t != "import"}
+    near = {t: r for t, r in tests.items() if mutant.scope and calls(r)}
+    files = {t.split("::")[0] for t in near}
+    beside = {t: r for t, r in tests.items() if t.split("::")[0] in files}
+    of_file = {t: r for t, r in tests.items() if any(f == mutant.file for f, _ in r["calls"])}
+    chosen = [within(diverse(kind), tests, seconds) for kind in (near, beside, of_file)]
+    return list(dict.fromkeys(itertools.chain(*chosen)))
+
+
+def within(names: list[str], rows: dict[str, dict], seconds: float) -> list[str]:
+    """The first of these tests, as many as take no longer; one at least."""
+    spent = itertools.accumulate(rows[name]["seconds"] for name in names)
+    return [name for name, so_far in zip(names, spent) if so_far <= seconds or name == names[0]]
 
 
 def views_of(mutant: Mutant, items: list) -> list[str]:
