@@ -41,7 +41,11 @@ def test_a_view_shows_the_same(name):
             assert len(getattr(after, trait)) == len(value), trait
 
 
-@pytest.mark.parametrize("task", [Lookups(), ThreeRelations(), RepeatedBlock(), Grammar()], ids=str)
+@pytest.mark.parametrize(
+    "task",
+    [Lookups(), ThreeRelations(), RepeatedBlock(), Grammar()],
+    ids=lambda task: type(task).__name__,
+)
 def test_small_models_learn(task):
     with in_float64():
         recipe = training.Recipe(2, batch_size=4, warm_up=1)
