@@ -44,12 +44,14 @@ def save_record(record: dict, path: Path) -> None:
 def load_records(folder: Path | str = FOLDER) -> list[dict]:
     """All records of a folder, CPUs first; those of the repository when left out.
 
+    Other tables (of faults, roundings, versions) may lie beside them.
+
     Raises:
         ValueError: if the folder holds none, or a file that is cut off or incomplete.
     """
     paths = sorted(Path(folder).glob("*.json"))
     found = [(path, read_record(path, ())) for path in paths]
-    records = [_whole(path, record) for path, record in found if {"cases", "machine"} & set(record)]
+    records = [_whole(path, record) for path, record in found if {"cases", "limits"} & set(record)]
     if not records:
         raise ValueError(f"no records of `python -m mha_utils.bench` in {folder}")
     return sorted(records, key=lambda record: record["machine"]["device"])
