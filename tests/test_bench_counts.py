@@ -12,8 +12,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_utils.bench import Case, call_of, measure_case
-from mha_utils.bench.contestants import CONTESTANTS, Layer
+from mha_utils.bench.cases import cases_for
+from mha_utils.bench.contestants import CONTESTANTS, Layer, LeftOut, numpy_layer
 from mha_utils.bench.limits import copy_rate, matmul_rate, parts_call
+from mha_utils.bench.memory import peak_bytes
+from mha_utils.bench.record import load_records
 from mha_utils.bench.run import PARTS, build_layers, useful_flops
 from mha_utils.bench.timing import time_call
 from mha_utils.machine import threads
@@ -197,3 +200,43 @@ def test_maps_fit_where_four_copies_do(free, fits, monkeypatch):
     assert bool(layers) == fits
     training = replace(TINY, is_training=True)
     assert not build_layers(training, training.draw_module(), ["explicit"])[0]
+
+
+def test_the_table_of_cases_is_the_one_of_the_record():
+    (record,) = load_records()[:1]
+    keys = ("shape", "dtype", "is_causal", "is_training", "dropout", "with_compiled")
+    stored = {tuple(c[k] if k != "shape" else tuple(c[k]) for k in keys) for c in record["cases"]}
+    assert {tuple(getattr(c, k) for k in keys) for c in cases_for("cpu")} == stored
+    compiled = {c for c in cases_for("cuda") if c.with_compiled}
+    assert compiled == {c for c in cases_for("cuda") if c.is_causal and c.dtype == "bfloat16"}
+    shapes = {
+        (*c.shape[:2], c.shape[2] // c.shape[3]) for c in cases_for("cuda") if c.shape[1] >= 2048
+    }
+    assert shapes == {
+        (1, 4096, 64),
+        (1, 16384, 128),
+        (4, 2048, 128),
+        (4, 4096, 128),
+        (2, 8192, 128),
+    }
+
+
+@pytest.mark.parametrize("other", [{"is_training": True}, {"device": "meta"}, {"dtype": "float64"}])
+def test_numpy_is_left_out_but_for_forward_in_float32_on_a_cpu(other):
+    case = Case((2, 5, 8, 2), **other)
+    with pytest.raises(LeftOut, match="NumPy: forward in float32 on a CPU"):
+        numpy_layer(case, case.draw_module())
+
+
+def test_the_peak_on_a_gpu_is_what_came_on_top(monkeypatch):
+    """A counter in the place of a GPU: 100 bytes are held, the call holds up to 30 more."""
+    held = {"now": 100, "most": 500}
+    counters = {
+        "synchronize": lambda: None,
+        "reset_peak_memory_stats": lambda: held.update(most=held["now"]),
+        "memory_allocated": lambda: held["now"],
+        "max_memory_allocated": lambda: held["most"],
+    }
+    for name, counter in counters.items():
+        monkeypatch.setattr(torch.cuda, name, counter)
+    assert peak_bytes(lambda: held.update(now=120, most=130), "cuda") == 30

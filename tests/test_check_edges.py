@@ -1,11 +1,16 @@
 """Where the checks draw their lines: how far off is wrong, what is tried, what may be missing."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from mha_utils import MultiHeadAttention, attention, checks
 from mha_utils.checks.judge import close
+from mha_utils.checks.module import Adapter, adapter_for
+from mha_utils.checks.module.dropout_probe import RIGHT, P, look, one_hot_case
 from mha_utils.checks.module.scenarios import SCENARIOS, draw, draw_mask
 
 
@@ -84,3 +89,62 @@ def test_gradients_alone_can_be_wrong():
     report = checks.check_attention(answer)
     assert "gradient" in repr(report)
     assert torch.is_grad_enabled()
+
+
+def test_what_is_not_a_number_is_furthest_off():
+    def answer(q, k, v):
+        out = attention(q, k, v)[0] + 5
+        out[..., -1, 0] = torch.nan
+        return out
+
+    assert "Furthest off at [1, 0]: expected" in repr(checks.check_attention(answer))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "call"),
+    [
+        ("induction_places", r"\(tokens=\[\d+(, \d+)*\]\)"),
+        ("masked_weights", r"\(scores\(2, 4\), mask\(2, 4\)\)"),
+        ("split_heads", r"\(x\(5, 2, 12\), num_heads=4\)"),
+    ],
+)
+def test_a_report_quotes_few_whole_numbers_and_the_shape_of_everything_else(exercise, call):
+    report = repr(getattr(checks, f"check_{exercise}")(lambda *given: torch.ones(1)))
+    assert re.match(f"✗ <lambda>{call} ", report), report
+
+
+def test_what_an_adapter_tries():
+    everything = {"context", "mask", "causal", "weights", "weights in training", "empty rows"}
+    usual = adapter_for(MultiHeadAttention)
+    assert Adapter(print, print, print).takes == usual.takes == everything | {"dropout"}
+    assert not usual.always_causal
+    always = adapter_for(MultiHeadAttention, causal=True)
+    assert always.takes == usual.takes - {"causal", "context"}
+    assert always.always_causal
+    assert adapter_for(MultiHeadAttention, empty_rows=False).takes == usual.takes - {"empty rows"}
+
+
+class AskedForItsHeadDim(MultiHeadAttention):
+    def __init__(self, d_model, n_heads, head_dim):
+        assert head_dim * n_heads == d_model
+        super().__init__(d_model, n_heads)
+
+
+def test_a_class_may_ask_for_the_width_of_a_head():
+    assert checks.check_multi_head_attention(AskedForItsHeadDim)
+
+
+def test_which_weights_a_caller_is_given():
+    case = one_hot_case(2, 6, False)
+    weights = case.expected(frozenset())["weights"]
+    used = weights * (np.random.default_rng(0).random(weights.shape) >= P) / (1 - P)
+    gathered = np.concatenate([used, used.sum(axis=-1, keepdims=True)], axis=-1)
+    merged = np.concatenate(list(np.moveaxis(gathered, 1, 0)), axis=-1)
+    out = merged @ np.linalg.inv(case.parameters["out.weight"].astype(np.float64))
+    for returned, name in (
+        (None, "before"),
+        (weights, "before"),
+        (used, "after"),
+        (0 * used, "other"),
+    ):
+        assert look(case, out, returned) == dataclasses.replace(RIGHT, returned=name)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from mha_utils import causal_mask
 from mha_utils.checks import ladder
 
 CASES = list(ladder.cases())
@@ -59,3 +60,28 @@ def test_gradients_of_the_oracle_are_those_of_small_steps():
             values.append((ladder.by_numpy(changed)["out"] * case.grad_out.numpy()).sum())
         slope = (values[0] - values[1]) / 2e-6
         np.testing.assert_allclose((expected[name] * step.numpy()).sum(), slope, rtol=1e-6)
+
+
+def test_a_rung_leaves_the_case_as_it_was():
+    for case in CASES[:12]:
+        for dtype in BOUNDS:
+            ladder.with_gradients(ladder.by_module, case, dtype)
+        tensors = (case.x, case.context, *case.parameters.values())
+        assert not any(tensor.requires_grad for tensor in tensors)
+
+
+def test_masks_hide_the_future_and_what_is_padding():
+    """Every length occurs, the shortest and the whole one, too."""
+    seen = set()
+    for case in CASES:
+        (query_len, key_len), mask = (case.x.shape[1], case.context.shape[1]), case.mask
+        if mask is not None:
+            assert not mask.triu(1 + key_len - query_len).any()
+            assert mask[..., 0].all()
+        if mask is not None and mask.ndim == 4:
+            lengths = mask[:, 0, -1].sum(dim=-1)
+            rows = torch.arange(key_len) < lengths[:, None]
+            assert torch.equal(mask[:, 0, -1], rows)
+            assert torch.equal(mask[:, 0], rows[:, None] & causal_mask(query_len, key_len))
+            seen |= {(key_len, length) for length in lengths.tolist()}
+    assert seen >= {(1, 1), (3, 1), (3, 2), (3, 3), (5, 5), (7, 7)}
