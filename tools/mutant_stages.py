@@ -23,7 +23,7 @@ NOT_TRIED = "project notebooks faults mutants site nbval_strict speed trained su
 NOT_TRIED += "experiments museum hunt suite_report setup tools roundings versions "
 NOT_TRIED += "bug_hunt_view cell_steps dropout_draws head_views memory_ribbon mask_painter "
 NOT_TRIED += "pipeline_view softmax_scale widgets plots data lab planting threads view_inputs"
-FILES = 6  # of tests, where they are collected for one mutant alone
+FILES = 5  # of tests, which are collected at a time for one mutant alone
 SECONDS = {"tests": 20, "chapters": 60}  # for one mutant, as they take without a fault
 
 
@@ -123,10 +123,15 @@ class Stages:
         known, self.stage = self.verdicts(), "cold"
         for mutant in [m for m in mutants if known[m.name]["by"] == "cold"]:
             names = tests_for(mutant, rows, SECONDS["tests"])
-            files = sorted(list(dict.fromkeys(name.split("::")[0] for name in names))[:FILES])
+            files = list(dict.fromkeys(name.split("::")[0] for name in names))
+            some = [files[n : n + FILES] for n in range(0, len(files), FILES)]
             with self.planted(mutant):
-                by = self.pytest(files, lambda k, s, names=names: run_tests(k, s, names))
-            self.tell(mutant, by if names else None, len(names))
+                found = (
+                    self.pytest(few, lambda k, s, names=names: run_tests(k, s, names))
+                    for few in some
+                )
+                by = next(filter(None, found), None)
+            self.tell(mutant, by, len(names))
 
     def chapters(self, mutants: list[Mutant]) -> None:
         """Those that no test noticed."""
