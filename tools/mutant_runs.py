@@ -32,9 +32,7 @@ class Killer:
     def __init__(self, play: Callable):
         self.play, self.failed = play, None
         self.called: set[tuple[str, str]] = set()  # file and name of the package's functions
-
-    def pytest_collection(self):
-        self.trace()
+        self.trace()  # before pytest imports anything of the package
 
     def pytest_collection_finish(self, session):
         sys.settrace(None)
@@ -76,7 +74,6 @@ def collect_coverage(path: str, known: dict) -> dict:
     rows: dict[str, dict] = {}
 
     def play(killer, session):
-        rows["import"] = {"seconds": 0, "calls": sorted(killer.imported)}
         rows.update({i.nodeid: known[i.nodeid] for i in session.items if i.nodeid in known})
         items = [item for item in session.items if item.nodeid not in known]
         for item, after in zip(items, [*items[1:], None]):
@@ -111,40 +108,39 @@ def coverage_of(folder: Path, paths: list[Path], cache: Path) -> dict:
             known[path.name] = {"digest": digest, "rows": json.loads(target.read_text())}
             cache.parent.mkdir(exist_ok=True)
             cache.write_text(json.dumps(known))
-            print(f"{path.name}: {len(known[path.name]['rows']) - 1} tests", flush=True)
+            print(f"{path.name}: {len(known[path.name]['rows'])} tests", flush=True)
     found = [known[path.name]["rows"] for path in paths]
-    imported = [call for rows in found for call in rows["import"]["calls"]]
-    rows = {test: row for rows in found for test, row in rows.items()}
-    return rows | {"import": {"calls": imported, "seconds": 0}}
+    return {test: row for rows in found for test, row in rows.items()}
 
 
 # ---- exchange the code of a running function -------------------------------------------
 
 
-def is_function(code: CodeType) -> bool:
-    return bool(code.co_flags & 1) and code.co_name not in ("<listcomp>", "<genexpr>", "<dictcomp>")
+BESIDE = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")  # part of what they stand in
 
 
-def exchanged(right: CodeType, wrong: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """Outermost functions that differ.
+def parts_of(code: CodeType) -> tuple[list, list[CodeType]]:
+    """What a piece of code does by itself, and the functions and classes that stand in it."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    plain = [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
+    own = [code.co_code, code.co_names, code.co_varnames, plain]
+    own += [parts_of(c) for c in inner if c.co_name in BESIDE]
+    return own, [c for c in inner if c.co_name not in BESIDE]
+
+
+def exchanged(right: CodeType, wrong: CodeType) -> Iterator[tuple[CodeType, CodeType, bool]]:
+    """Functions that differ, and whether they do by themselves or by what stands in them.
 
     Raises:
         LookupError: if something differs that runs at import.
     """
-    inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (right, wrong)]
-    plain = [[c for c in code.co_consts if not isinstance(c, CodeType)] for code in (right, wrong)]
-    if len(inner[0]) != len(inner[1]) or repr(plain[0]) != repr(plain[1]):
+    (own, inner), (new_own, new_inner) = parts_of(right), parts_of(wrong)
+    if len(inner) != len(new_inner) or (own != new_own and not right.co_flags & 1):
         raise LookupError("runs at import")
-    if right.co_code != wrong.co_code or right.co_names != wrong.co_names:
-        raise LookupError("runs at import")
-    for old, new in zip(*inner):
-        if old == new:
-            continue
-        if is_function(old):
-            yield old, new
-        elif old.co_flags & 1:
-            raise LookupError("runs at import")
-        else:
+    if right.co_flags & 1:  # a function, not a class or module
+        yield right, wrong, own != new_own
+    for old, new in zip(inner, new_inner):
+        if old != new:
             yield from exchanged(old, new)
 
 
@@ -162,16 +158,16 @@ def exchange(mutant: Mutant, path: Path, right: str, wrong: str, imported: set) 
     try:
         codes = [compiled(text.encode(), str(path)) for text in (right, wrong)]
         pairs = list(exchanged(*codes))
+        own = {(mutant.file, old.co_qualname) for old, _, by_itself in pairs if by_itself}
+        if own & imported:
+            return False
         functions = [f for f in gc.get_objects() if isinstance(f, FunctionType)]
-        for old, new in pairs:
-            alive = [f for f in functions if f.__code__ == old]
-            if not alive or (mutant.file, old.co_qualname) in imported:
-                return False
-            for function in alive:
-                function.__code__ = new
+        alive = [(f, new) for old, new, _ in pairs for f in functions if f.__code__ == old]
+        for function, new in alive:
+            function.__code__ = new
     except (LookupError, ValueError):
         return False
-    return bool(pairs)
+    return bool(alive)
 
 
 def run_tests(killer: Killer, session, names: list[str]) -> str | None:

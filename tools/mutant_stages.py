@@ -65,7 +65,6 @@ class Stages:
         """All against tests that are collected once; "cold" if that cannot be done."""
         if not mutants:
             return
-        imported = {tuple(call) for call in rows.pop("import", {"calls": []})["calls"]}
 
         def play(killer, session):
             for mutant in mutants:
@@ -73,17 +72,17 @@ class Stages:
                     names = tests_for(mutant, rows, SECONDS["tests"])
                 else:
                     names = views_of(mutant, session.items)
-                self.tell(mutant, self.tried(mutant, names, killer, session, imported), len(names))
+                self.tell(mutant, self.tried(mutant, names, killer, session), len(names))
 
         files = {t.split("::")[0] for m in mutants for t in tests_for(m, rows, SECONDS["tests"])}
         self.pytest([p for p in paths if not rows or f"tests/{p.name}" in files], play)
 
-    def tried(self, mutant, names, killer, session, imported) -> str | None:
+    def tried(self, mutant, names, killer, session) -> str | None:
         """The first of these tests that is red with the mutant, and green without it."""
         path = self.folder / "mha_utils" / mutant.file
 
         def noticed(names=names):
-            if not exchange(mutant, path, *sources, imported):
+            if not exchange(mutant, path, *sources, killer.imported):
                 return "cold"
             return run_tests(killer, session, names)
 
@@ -91,7 +90,7 @@ class Stages:
             by = self.fork(noticed)
         if by in names and self.fork(lambda: run_tests(killer, session, [by])):
             others = [name for name in names if name != by]
-            return self.tried(mutant, others, killer, session, imported)
+            return self.tried(mutant, others, killer, session)
         return by
 
     def pytest(self, arguments: list, play: Callable) -> str | None:

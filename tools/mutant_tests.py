@@ -33,12 +33,11 @@ def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str
         names = [q.replace(".<locals>", "") for f, q in row["calls"] if f == mutant.file]
         return any(f"{name}.".startswith(f"{mutant.scope}.") for name in names)
 
-    tests = {t: r for t, r in rows.items() if t != "import"}
-    near = {t: r for t, r in tests.items() if mutant.scope and calls(r)}
+    near = {t: r for t, r in rows.items() if mutant.scope and calls(r)}
     files = {t.split("::")[0] for t in near}
-    beside = {t: r for t, r in tests.items() if t.split("::")[0] in files}
-    of_file = {t: r for t, r in tests.items() if any(f == mutant.file for f, _ in r["calls"])}
-    chosen = [within(diverse(kind), tests, seconds) for kind in (near, beside, of_file)]
+    beside = {t: r for t, r in rows.items() if t.split("::")[0] in files}
+    of_file = {t: r for t, r in rows.items() if any(f == mutant.file for f, _ in r["calls"])}
+    chosen = [within(diverse(kind), rows, seconds) for kind in (near, beside, of_file)]
     return list(dict.fromkeys(itertools.chain(*chosen)))
 
 
