@@ -113,7 +113,11 @@ PLAYER = """() => {
     trait: (name, value) => window.model.set(name, value),
     async width(pixels) {
       document.body.style.width = `${pixels}px`;
-      for (let turn = 0; turn < 2; turn += 1) await new Promise(window.nextFrame);
+      const fits = (canvas) => canvas.clientWidth <= canvas.parentElement.clientWidth + 1;
+      const settled = () => [...root.querySelectorAll("canvas")].every(fits);
+      for (let turn = 0; turn < 4 || (turn < 60 && !settled()); turn += 1) {
+        await new Promise(window.nextFrame); // a busy browser tells of a new size a little later
+      }
     },
     nothing() {},
   };
