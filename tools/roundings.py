@@ -29,7 +29,8 @@ MACHINES = (  # what stands for another processor, or another number of threads
 
 def trains(path: Path) -> bool:
     """Whether a chapter trains a model before the reader's eyes."""
-    return bool(re.search(r"from mha_utils\.experiments\.train import [^\\]*\btrain\b", path.read_text()))
+    training = r"from mha_utils\.experiments\.train import [^\\]*\btrain\b"
+    return bool(re.search(training, path.read_text()))
 
 
 def difference(path: Path, seed: int | None = None, seconds: int = 3600) -> str | None:
