@@ -6,13 +6,14 @@ HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home
 export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test tour notebooks experiments site style media faults mutants roundings bench-views bench versions lock clean
+.PHONY: help lab test tour notebooks views experiments site lesson style media tweaks faults mutants named roundings bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
 
 lab: $(VENV)/lab.ok $(TRAINED:%=$(VENV)/trained.ok)  ## open the series (TRAINED=1: with models)
 	@$(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. \
+		--LabApp.expose_app_in_browser=True \
 		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
 
 test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, browser
@@ -28,11 +29,19 @@ notebooks: $(VENV)/lab,test.ok  ## execute every chapter again and store it
 	@$(BIN)/ruff check --quiet --fix notebooks && $(BIN)/ruff format --quiet notebooks
 	@$(BIN)/python -m tools.notebooks run
 
-experiments: $(VENV)/lab,test.ok  ## train the small models of chapters 02 and 13 again, record
+views: $(VENV)/lab,test.ok  ## format the JavaScript of the live views and build it
+	@cd mha_utils/widgets/js && ../../../$(BIN)/deno fmt --quiet
+	@$(BIN)/python -m tools.bundle
+
+experiments: $(VENV)/lab,test.ok  ## train the small models of chapters 02, 13 to 16 again, record
 	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.experiments
+	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.experiments.writing
 
 site: $(VENV)/lab,test.ok  ## build the series as a static site in build/site
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.build_site
+
+lesson: $(VENV)/lab,test.ok  ## write build/lesson for a class: make lesson CHAPTERS="01 03 06"
+	@$(BIN)/python -m tools.lesson $(CHAPTERS)
 
 style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 	@$(BIN)/python -m tools.notebooks style
@@ -40,11 +49,17 @@ style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
 	@$(BIN)/python media/src/pictures.py
 
+tweaks: $(VENV)/lab,test.ok  ## change what readers change, in the chapters that train, too
+	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks.py tests/test_facts_can_fail.py
+
 faults: $(VENV)/lab,test.ok  ## plant every known fault: do chapters and tests notice?
 	@$(BIN)/python -m tools.faults
 
 mutants: $(VENV)/lab,test.ok  ## plant a seeded sample of generated faults (MUTANT_FLAGS)
 	@$(BIN)/python -m tools.mutants $(MUTANT_FLAGS)
+
+named: $(VENV)/lab,test.ok  ## plant bugs in layers of other styles: which does the check name?
+	@$(BIN)/python -m tools.named --store
 
 roundings: $(VENV)/lab,test.ok  ## run the chapters under other machines' roundings, flags, threads
 	@$(BIN)/python -m tools.roundings --machines $(ROUNDING_FLAGS)

@@ -4,7 +4,7 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = os.environ.get("MHA_THREADS", "1")
 
-pytest_plugins = ["tools.nbval_strict", "tools.suite_report"]
+pytest_plugins = ["tools.suite.nbval_strict", "tools.suite.report"]
 
 FIRST = ("02_", "12_", "13_", "11_", "test_lab.py", "test_site.py", "test_fused.py", "test_browser")
 

@@ -1,11 +1,13 @@
 """The code behind the series: attention step by step, and what it needs to be shown."""
 
+from mha_utils.core.cache import KeyValueCache
 from mha_utils.core.contracts import checked
-from mha_utils.core.fused import FusedMultiHeadAttention
+from mha_utils.core.heads import SelfAttentionHead, StackedHeads
 from mha_utils.core.kernels import attend
-from mha_utils.core.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
+from mha_utils.core.masks import document_mask, leak_map, sliding_window_mask
+from mha_utils.core.modules import FusedMultiHeadAttention, MultiHeadAttention
 from mha_utils.core.porting import from_torch, to_torch
-from mha_utils.core.probes import leak_map
+from mha_utils.core.rotary import Rotary
 from mha_utils.core.steps import (
     attention,
     attention_scores,
@@ -14,12 +16,15 @@ from mha_utils.core.steps import (
     drop_weights,
     merge_heads,
     padding_mask,
+    share_heads,
     split_heads,
 )
 
 __all__ = [
     "FusedMultiHeadAttention",
+    "KeyValueCache",
     "MultiHeadAttention",
+    "Rotary",
     "SelfAttentionHead",
     "StackedHeads",
     "attend",
@@ -28,12 +33,15 @@ __all__ = [
     "attention_weights",
     "causal_mask",
     "checked",
+    "document_mask",
     "drop_weights",
     "from_torch",
     "leak_map",
     "merge_heads",
     "padding_mask",
     "setup_chapter",
+    "share_heads",
+    "sliding_window_mask",
     "split_heads",
     "to_torch",
 ]

@@ -1,10 +1,10 @@
 """Sentences, words and hand-made numbers that the chapters compute with. Nothing is downloaded."""
 
-import unicodedata
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from mha_utils.vocabulary import Vocabulary, few, split_words
 
 SENTENCE = "The cat sat on the mat because it was tired"
 NEWS_SENTENCE = "According to the news, it it hard to say Melbourne is safe now"
@@ -81,81 +81,46 @@ WORD_FEATURES = {
 }
 
 
-class Vocabulary:
-    """Words and their numbers: 0 to len - 1, no holes, no duplicates, upper case ignored.
+def learn_word(word: str, *features: str) -> None:
+    """Give a word hand-made features, in place of any it had: `learn_word("banana", "thing")`.
 
-    Args:
-        text: any text; its distinct words, sorted, become the vocabulary.
+    From then on `toy_vocabulary` and `toy_word_vectors` know it; without a feature it is forgotten.
 
     Raises:
-        ValueError: if the text has no word.
+        ValueError: if it is not one word, or a feature is none of `FEATURES`.
     """
-
-    def __init__(self, text: str):
-        self.words: tuple[str, ...] = tuple(sorted(set(split_words(text))))
-        if not self.words:
-            raise ValueError(f"text must contain at least one word, got {text!r}")
-        self._ids = {word: i for i, word in enumerate(self.words)}
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def encode(self, text: str) -> Int[Tensor, " T"]:
-        """The number of every word of `text`.
-
-        Raises:
-            ValueError: if the text has no word, or one that is not in the vocabulary.
-        """
-        words = split_words(text)
-        unknown = sorted(set(words) - set(self.words))
-        if unknown:
-            raise ValueError(f"unknown words {_few(unknown)}; the vocabulary is {_few(self.words)}")
-        if not words:
-            raise ValueError(f"text must contain at least one word, got {text!r}")
-        return torch.tensor([self._ids[word] for word in words])
-
-    def decode(self, ids: Int[Tensor, " T"]) -> list[str]:
-        """The words behind the numbers.
-
-        Raises:
-            ValueError: if a number is not between 0 and len - 1.
-        """
-        found = ids.tolist()
-        wrong = [i for i in found if type(i) is not int or not 0 <= i < len(self)]
-        if wrong:
-            raise ValueError(f"ids must be between 0 and {len(self) - 1}, got {_few(wrong)}")
-        return [self.words[i] for i in found]
+    words = split_words(word)
+    if len(words) != 1:
+        raise ValueError(f"word must be one word, got {word!r}")
+    unknown = [feature for feature in features if feature not in FEATURES]
+    if unknown:
+        raise ValueError(f"features must be some of {FEATURES}, got {unknown}")
+    for feature, known in WORD_FEATURES.items():
+        others = [other for other in known.split() if other != words[0]]
+        WORD_FEATURES[feature] = " ".join(others + words * (feature in features))
 
 
-def split_words(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation, in any script.
-
-    A word is a run of letters, marks and digits; an apostrophe may stand inside. Scripts without
-    spaces between words come as one word for each run.
-    """
-    text = unicodedata.normalize("NFC", text.lower())
-    kept = (c if unicodedata.category(c)[0] in "LMN" or c in "'’" else " " for c in text)
-    return [word for run in "".join(kept).split() if (word := run.strip("'’"))]
+def toy_vocabulary(text: str = "") -> Vocabulary:
+    """The words that have hand-made vectors, 28 at first, and those of `text`."""
+    return Vocabulary(" ".join([*WORD_FEATURES.values(), text]))
 
 
-def toy_vocabulary() -> Vocabulary:
-    """The 28 words that have hand-made vectors."""
-    return Vocabulary(" ".join(WORD_FEATURES.values()))
-
-
-def toy_word_vectors(vocabulary: Vocabulary) -> Float[Tensor, "V D"]:
+def toy_word_vectors(vocabulary: Vocabulary, strict: bool = True) -> Float[Tensor, "V D"]:
     """One row for each word, D = 6: 1 where the word has the feature, else 0.
 
     Real models learn these numbers; ours are set by hand so that they can be read.
 
+    Args:
+        strict: whether a word without hand-made features is an error, or a row of zeros.
+
     Raises:
-        ValueError: if the vocabulary has a word without hand-made features.
+        ValueError: if the vocabulary has a word without hand-made features, and `strict`.
     """
     with_features = [set(words.split()) for words in WORD_FEATURES.values()]
     unknown = [w for w in vocabulary.words if not any(w in words for words in with_features)]
-    if unknown:
+    if unknown and strict:
         known = toy_vocabulary().words
-        raise ValueError(f"no hand-made vector for {_few(unknown)}; there are vectors for {known}")
+        raise ValueError(f"no hand-made vector for {few(unknown)}; there are vectors for {known}")
     return torch.tensor(
         [[float(word in words) for words in with_features] for word in vocabulary.words]
     )
@@ -187,10 +152,10 @@ def news_word_ids() -> tuple[list[str], Int[Tensor, " T"]]:
     return words, torch.tensor([ids[word] for word in words])
 
 
-def walk_projections() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def walk_projections(seed: int = 42) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """x (2, 4, 9) of the walk-through and its q, k and v before the heads are split, (2, 4, 9)."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(42)
+        torch.manual_seed(seed)
         x = torch.randn(2, 4, 9, dtype=torch.float32)  # in float64 other numbers would be drawn
         made = x, *(torch.nn.Linear(9, 9, dtype=torch.float32)(x) for _ in range(3))
         return tuple(tensor.to(torch.get_default_dtype()) for tensor in made)
@@ -204,9 +169,3 @@ def published(numbers: str) -> Float[Tensor, " N"]:
 def _rows(by_feature: dict[str, list[int]], width: int) -> Tensor:
     rows = [by_feature.get(feature, [0] * width) for feature in FEATURES]
     return torch.tensor(rows, dtype=torch.get_default_dtype())
-
-
-def _few(items) -> list:
-    """All of a list, or of a long one the first thirty and how many there are."""
-    items = list(items)
-    return items if len(items) <= 30 else [*items[:30], f"... {len(items)} in all"]

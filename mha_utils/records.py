@@ -1,10 +1,9 @@
 """Read stored measurements so that a broken file is named, write them so that none is lost."""
 
-import contextlib
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -39,17 +38,7 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
         with np.load(path) as stored:
             return {name: stored[name] for name in names}
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        came = f"{type(error).__name__}: {error}"
-        raise _not(path, f"NumPy arrays {names}", came) from error
-
-
-@contextlib.contextmanager
-def reading(path: Path, kind: str) -> Iterator[None]:
-    """What goes wrong inside becomes a ValueError that names the file."""
-    try:
-        yield
-    except Exception as error:
-        raise ValueError(f"{path} is no whole {kind} file: {error}") from error
+        raise _not(path, f"NumPy arrays {names}", f"{type(error).__name__}: {error}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -80,5 +69,5 @@ def require_writable(path: Path) -> None:
     path.with_name(f"{path.name}.{os.getpid()}.try").unlink()
 
 
-def _not(path: Path, expected: str, came: str) -> ValueError:
-    return ValueError(f"{path} should hold {expected}, got {came}")
+def _not(path: Path, expected: str, got: str) -> ValueError:
+    return ValueError(f"{path} should hold {expected}, got {got}")

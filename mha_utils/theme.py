@@ -1,10 +1,14 @@
-"""Colours and settings shared by every picture and view."""
+"""Colours and settings of every picture and view; `make views` hands the colours to JavaScript."""
 
 import functools
 
 import matplotlib
 import torch
+from IPython import get_ipython
 from matplotlib import pyplot as plt
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+from matplotlib_inline.config import InlineBackend
 
 # Okabe & Ito (2008): eight colours that stay apart for colour-blind readers.
 OKABE_ITO = {
@@ -19,23 +23,48 @@ OKABE_ITO = {
 }
 HEADS = tuple(OKABE_ITO[c] for c in ("blue", "orange", "green", "vermilion", "purple", "sky"))
 QUERY, KEY, VALUE, OUT = (OKABE_ITO[c] for c in ("blue", "orange", "green", "purple"))
-WEIGHTS = "cividis"  # shares from 0 to 1
-SIGNED = "RdBu_r"  # numbers with a sign, symmetric around 0
-FORBIDDEN = "#e4e4e4"  # a cell without a weight
-INK, MUTED, PAPER = "#1b1b1b", "#6b6b6b", "#ffffff"
+FORBIDDEN = "#e4e4e4"  # a cell that may have no weight, where it can not be hatched
+EDGE = "#c0c0c0"  # around maps
+INK, PAPER = "#1b1b1b", "#ffffff"  # of cells and boxes
+MUTED = "#767676"  # what stands on the page itself: readable on white and on a dark theme
+
+# Colours in steps that look alike; 0 is the page: white, or what is dark in a dark theme.
+WEIGHTS, WEIGHTS_DARK = "mha weights", "mha weights dark"  # shares from 0 to 1
+LEAKS = "mha leaks"  # shares of which the smallest is not taken for 0
+FUTURE = "mha future"  # leaks of what stands later: the same in both themes
+SIGNED, SIGNED_DARK = "mha signed", "mha signed dark"  # numbers with a sign, symmetric around 0
+STEPS = {
+    WEIGHTS: "#ffffff #d2edda #9ad6c0 #5dbaac #3c9ba4 #237e9a #23638f #224577 #1c2250",
+    WEIGHTS_DARK: "#1c1c1c #1a3139 #1a4f5f #217181 #359094 #5aafa3 #84ceb0 #bce4c0 #f0f9cf",
+    SIGNED: "#08306b #164c8f #2567ab #3580b9 #509ac7 #7db5d7 #a8d0e7 #d4e8f3 #ffffff "
+    "#fde1d2 #f9c4a7 #eea183 #e17d62 #cf5747 #b52834 #8f0e29 #67001f",
+    SIGNED_DARK: "#c9ecff #9ad1f4 #6ab5e8 #4592ce #2770ae #1c4f82 #19375b #1a2838 #1c1c1c "
+    "#3a1d1d #5b1f22 #842e2d #b14139 #d76e55 #f19776 #f9b99c #ffdcc4",
+    FUTURE: "#f9cba6 #ee9450 #d55e00 #ac4a00 #853900 #632a00",
+}
+STEPS[LEAKS] = STEPS[WEIGHTS].removeprefix(PAPER)
+for name, steps in STEPS.items():
+    matplotlib.colormaps.register(
+        LinearSegmentedColormap.from_list(name, steps.split()), force=True
+    )
 
 RC = {
     "figure.facecolor": PAPER,
     "figure.dpi": 110,
     "savefig.dpi": 110,
     "savefig.bbox": "tight",
+    "savefig.facecolor": "none",  # the page shows through, light or dark
+    "axes.facecolor": "none",
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.labelcolor": INK,
-    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "text.color": MUTED,
 }
 
 
@@ -47,39 +76,53 @@ def setup_chapter() -> None:
     torch.set_num_threads(1)
     torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
     plt.rcParams.update(RC)
+    if shell := get_ipython():
+        show_through(shell)
+        shell.events.register("post_run_cell", name_what_is_missing)
 
 
-def palette(name: str = WEIGHTS, steps: int = 32) -> list[list[int]]:
-    """`steps` colours of a matplotlib colour map as [red, green, blue], 0 to 255."""
-    colours = matplotlib.colormaps[name].resampled(steps)(range(steps))
-    return (colours[:, :3] * 255).round().astype(int).tolist()
+def name_what_is_missing(result) -> None:
+    """After a cell that misses a name: the likely reason, in one sentence."""
+    if isinstance(result.error_in_exec, NameError):
+        made = f"No cell that has run to its end has made `{result.error_in_exec.name}`"
+        print(f"{made}: run the cells above this one first, or look for a slip of the pen.")
+
+
+def show_through(shell) -> None:
+    """Let the figures of a notebook have no background, so that the page's is seen.
+
+    A figure whose own colour is "none" would be put on white by JupyterLab's dark theme.
+    """
+    options = {"bbox_inches": "tight", "facecolor": "none"}
+    InlineBackend.instance(parent=shell).print_figure_kwargs = options
+    set_matplotlib_formats("png", **options)
+
+
+def palette(name: str) -> list[list[int]]:
+    """The steps of one of our colour maps as [red, green, blue], 0 to 255."""
+    return [[round(255 * part) for part in to_rgb(step)] for step in STEPS[name].split()]
 
 
 def weight_colour(share: float) -> str:
     """The colour of a share between 0 and 1 as #rrggbb; what lies outside is cut off."""
-    return _hex(_table(WEIGHTS)[round(255 * min(max(share, 0), 1))])
+    return _table(WEIGHTS)[round(255 * min(max(share, 0), 1))]
 
 
 def signed_colour(share: float) -> str:
     """The colour of a share between -1 and 1 as #rrggbb; what lies outside is cut off."""
-    return _hex(_table(SIGNED)[round(127.5 + 127.5 * min(max(share, -1), 1))])
+    return _table(SIGNED)[round(127.5 + 127.5 * min(max(share, -1), 1))]
 
 
 @functools.cache
-def _table(name: str) -> list[list[int]]:
-    return palette(name, steps=256)
+def _table(name: str) -> list[str]:
+    return [to_hex(colour) for colour in matplotlib.colormaps[name](range(256))]
 
 
-def _hex(colour: list[int]) -> str:
-    return "#" + "".join(f"{part:02x}" for part in colour)
-
-
-def ink_on(colour: str) -> str:
-    """Black or white: whichever is easier to read on a colour written as #rrggbb.
+def ink_on(colour) -> str:
+    """Black or white: whichever is easier to read on this colour of matplotlib's.
 
     Source: relative luminance of WCAG 2.2; both contrasts are alike at 0.179.
     """
-    shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in to_rgb(colour)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#000000" if luminance > 0.179 else "#ffffff"

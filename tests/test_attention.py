@@ -1,4 +1,4 @@
-"""The functions of attention.py against an oracle that shares no code, and PyTorch's own."""
+"""The functions of core/steps.py against an oracle that shares no code, and PyTorch's own."""
 
 import numpy as np
 import pytest

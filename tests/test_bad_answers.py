@@ -4,8 +4,10 @@ import sys
 
 import pytest
 import torch
+from helpers import check_scores
 
-from mha_utils import MultiHeadAttention, attention_scores, causal_mask, checks
+from mha_utils import MultiHeadAttention, attention_scores, checks
+from mha_utils.core.masks import sliding_window_mask
 
 CALL = "(q(2, 3), k(4, 3))"
 LONG = "x" * 300 + " …"
@@ -103,7 +105,7 @@ BAD = {
 @pytest.mark.filterwarnings("ignore:Casting complex")
 def test_a_bad_answer_gets_a_short_report(name):
     answer, text = BAD[name]
-    report = checks.check_attention_scores(answer)
+    report = check_scores(answer)
     assert (bool(report), repr(report)) == (False, f"✗ {text}")
 
 
@@ -115,12 +117,18 @@ def test_whole_numbers_are_no_weights():
     assert repr(checks.check_lookup_weights(answer)).endswith(said)
 
 
-@pytest.mark.parametrize("check", ["attention_scores", "causal_mask"])
-def test_the_default_dtype_does_not_matter(check):
+def in_a_window(query_len, key_len, window):
+    return sliding_window_mask(query_len, key_len, window=window)
+
+
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [(check_scores, attention_scores), (checks.check_window_mask, in_a_window)],
+)
+def test_the_default_dtype_does_not_matter(check, answer):
     torch.set_default_dtype(torch.float64)
     try:
-        answer = {"attention_scores": attention_scores, "causal_mask": causal_mask}[check]
-        assert getattr(checks, f"check_{check}")(answer)
+        assert check(answer)
         assert checks.check_lookup_weights(
             lambda offsets, n: torch.stack([torch.eye(n).roll(-i, dims=1) for i in offsets])
         )
@@ -193,7 +201,8 @@ MODULES = {
     "recursion": (recurses, "raised RecursionError in your line `return recurses(module, x, out)`"),
     "long message": (shouts, f'`raise ValueError("x" * 1000 + "\\nmore")`: {LONG}'),
     "dict": (lambda m, x, out: {"out": out}, ": the output should be a tensor, got dict"),
-    "nothing": (lambda m, x, out: (), "○ Mine: not solved yet (no tensor came; is there a `retur"),
+    "nothing": (lambda m, x, out: (), ": the output should be a tensor, got tuple"),
+    "None": (lambda m, x, out: None, "○ Mine: not solved yet (it returned None)"),
     "no rows": (lambda m, x, out: out[:0], ": the output should have shape (2, 1, 2), got (0, 1,"),
     "NaN": (lambda m, x, out: out * float("nan"), ": the output has the right shape and wrong nu"),
     "float64": (

@@ -9,6 +9,7 @@ import torch
 from mha_utils import bench
 from mha_utils.bench import Case
 from mha_utils.bench import __main__ as command
+from mha_utils.bench import record as record_module
 from mha_utils.bench.contestants import CONTESTANTS, Layer
 
 TINY = Case((2, 7, 12, 3))
@@ -48,8 +49,19 @@ def quick(monkeypatch, tmp_path):
     """The command, with one tiny case; gives its arguments."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setattr(command, "cases_for", lambda device, quick: [TINY])
+    monkeypatch.setattr(command, "tasks_for", lambda device, quick: [])
     path = tmp_path / "record.json"
-    options = ["--device", "cpu", "--threads", "2", "--seconds", "0.001", "--only", "fused"]
+    options = [
+        "--quick",
+        "--device",
+        "cpu",
+        "--threads",
+        "2",
+        "--seconds",
+        "0.001",
+        "--only",
+        "fused",
+    ]
     return path, [*options, "--out", str(path)]
 
 
@@ -125,6 +137,16 @@ def test_a_broken_record_is_named(name, tmp_path):
         bench.load_records(tmp_path)
     assert str(said.value).startswith(str(path))
     assert text in str(said.value)
+
+
+def test_a_record_of_your_own_stands_behind_those_that_chapters_speak_of(tmp_path, monkeypatch):
+    shipped = bench.load_records()
+    monkeypatch.setattr(record_module, "FOLDER", tmp_path)
+    own = RECORD | {"cases": RECORD["cases"] * 99, "everyday": [], "steps": {}}
+    bench.save_record(own, tmp_path / "mine.json")
+    *others, mine = bench.load_records()
+    assert [record["machine"] for record in others] == [record["machine"] for record in shipped]
+    assert len(mine["cases"]) == 99 * len(RECORD["cases"])
 
 
 def test_other_tables_in_the_folder_are_left_alone(tmp_path):

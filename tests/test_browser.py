@@ -9,10 +9,11 @@ from view_host import (
     host,
     needs_browser,
 )
+from view_units import evaluate
 
 from mha_utils import attention_scores, attention_weights, causal_mask, widgets
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
 
@@ -24,24 +25,18 @@ def page():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_javascript_computes_what_torch_computes(page, seed):
+def test_javascript_computes_what_torch_computes(seed):
     rng = np.random.default_rng(seed)
     num_words, length, head_dim = (int(n) for n in rng.integers([9, 1, 1], [40, 33, 65]))
     temperature, causal = float(rng.uniform(0.1, 4)), bool(seed % 2)
     q, k = torch.tensor(rng.normal(size=(2, num_words, head_dim)), dtype=torch.float32)
     ids = rng.integers(0, num_words, size=length)
-    view = widgets.HeadExplorer([f"w{i}" for i in range(num_words)], q, k)
-    host(page, view, "\nexport { attentionScores, attentionWeights, floats };")
-    scores, weights = page.evaluate(
-        """([ids, headDim, temperature, causal]) => {
-          const { attentionScores, attentionWeights, floats } = window.module;
-          const [q, k] = [floats(window.model.get("q")), floats(window.model.get("k"))];
-          const scores = attentionScores(q, k, ids, headDim);
-          const weights = attentionWeights(scores, ids.length, temperature, causal);
-          return [Array.from(scores), Array.from(weights)];
-        }""",
-        [ids.tolist(), head_dim, temperature, causal],
-    )
+    view = widgets.HeadExplorer([f"w{i}" for i in range(num_words)], q, k, "w0")
+    view.sentence = " ".join(f"w{i}" for i in ids)
+    view.length, view.temperature, view.causal = length, temperature, causal
+    compute = "({ compute }, _, model) => compute(model)"
+    found = evaluate("head_explorer/state.js", compute, view=view)
+    scores, weights = found["scores"], found["weights"]
     expected = attention_scores(q[ids], k[ids])
     mask = causal_mask(length) if causal else None
     np.testing.assert_allclose(np.reshape(scores, (length, length)), expected, atol=1e-5)
@@ -100,16 +95,24 @@ def test_an_error_is_shown_in_the_view(page):
     assert "said by Python" in page.locator(".mha-problem").inner_text()
 
 
-def test_python_hears_of_many_moves_once(page):
+def test_python_hears_of_moves_as_they_are_made_once_a_frame(page):
     host(page, toy_explorer())
-    page.evaluate("() => { window.saves = 0; }")
-    page.focus("input[type=range] >> nth=1")
-    for _ in range(5):
-        page.keyboard.press("ArrowRight")
-    assert page.evaluate("() => window.model.get('temperature')") == pytest.approx(1.5)
-    page.wait_for_function("() => window.saves > 0")
-    page.wait_for_timeout(300)
-    assert page.evaluate("() => window.saves") < 5
+    move = """(rows) => {
+      window.saves = 0;
+      const slider = document.querySelectorAll("input[type=range]")[1];
+      for (const value of rows) {
+        slider.value = value;
+        slider.dispatchEvent(new Event("input"));
+      }
+    }"""
+    at_once = page.evaluate(f"(rows) => {{ ({move})(rows); return window.saves; }}", [0.5, 1.5, 2])
+    assert page.evaluate("() => window.model.get('temperature')") == pytest.approx(2)
+    assert at_once == 0
+    page.wait_for_function("() => window.saves === 1", timeout=2000)
+    page.wait_for_timeout(100)
+    assert page.evaluate("() => window.saves") == 1
+    page.evaluate(move, [1])
+    page.wait_for_function("() => window.saves === 1", timeout=2000)
 
 
 @pytest.mark.parametrize("make", [toy_explorer, widgets.ShapeLetters], ids=["heads", "shapes"])

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 import torch
 from test_cell_steps import random_steps
-from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
+from view_host import finding, host, needs_browser, pixels, set_traits, table_texts, wear_theme
+from view_units import evaluate
 
 from mha_utils import attention, attention_scores, causal_mask, widgets
 from mha_utils.widgets.examples import EXAMPLES
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
+NUMBERS, COMPUTE = "cell_steps/numbers.js", "({ compute }, _, model) => compute(model)"
 toy_steps = EXAMPLES["CellSteps"]
 
 
@@ -22,10 +24,9 @@ def page():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_javascript_computes_what_torch_computes(page, seed):
+def test_javascript_computes_what_torch_computes(seed):
     view = random_steps(seed)
-    host(page, view, "\nexport { compute };")
-    found = page.evaluate("() => window.module.compute(window.model)")
+    found = evaluate(NUMBERS, COMPUTE, view=view)
     q, k, v = (
         torch.tensor(np.frombuffer(sent, np.float32)).view(len(view.words), -1)
         for sent in (view.q, view.k, view.v)
@@ -46,27 +47,21 @@ def test_javascript_computes_what_torch_computes(page, seed):
     }
     for name, numbers in expected.items():
         np.testing.assert_allclose(found[name], numbers, atol=1e-5, err_msg=name)
-    page.evaluate("() => window.model.set('step', 6)")
-    found = page.evaluate("() => window.module.compute(window.model)")
+    view.step = 6
+    found = evaluate(NUMBERS, COMPUTE, view=view)
     np.testing.assert_allclose(found["map"], weights, atol=1e-5)
-
-
-def table_texts(page) -> list[list[str]]:
-    rows = page.locator("tr:visible").all()
-    return [
-        [" ".join(cell.split()) for cell in row.locator("th, td").all_text_contents()]
-        for row in rows
-    ]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_javascript_says_and_writes_what_python_does(page, seed):
     rng = np.random.default_rng(seed)
     view = random_steps(seed)
-    last = len(view.words) - 1
     host(page, view)
     for step in range(1, 7):
-        place = {"query": int(rng.integers(0, last + 1)), "key": int(rng.integers(0, last + 1))}
+        place = {
+            "query": int(rng.integers(len(view.words))),
+            "key": int(rng.integers(len(view.words))),
+        }
         set_traits(page, view, step=step, is_causal=bool(rng.integers(2)), **place)
         assert same_text(finding(page), view.finding())
         assert without_gaps(table_texts(page)) == without_gaps(view.table())
@@ -122,7 +117,7 @@ def test_numbers_can_be_selected_with_the_mouse(page):
 
 def test_arrow_keys_lists_and_pointer_choose_the_cell(page):
     host(page, toy_steps())
-    canvas = page.locator("canvas[role=img]")
+    canvas = page.locator("canvas[role]")
     for key in ("ArrowUp", "ArrowRight"):
         canvas.press(key)
     assert "“because” · “sat”" in finding(page)
@@ -149,7 +144,7 @@ def test_a_drag_moves_the_cell(page):
     view = toy_steps()
     host(page, view)
     wear_theme(page, view, "light")
-    canvas = page.locator("canvas[role=img]")
+    canvas = page.locator("canvas[role]")
     box = canvas.bounding_box()
     for column, act in ((0, page.mouse.down), (6, page.mouse.up)):
         at = centre(canvas, 2, column)
@@ -163,7 +158,7 @@ def test_causal_forbids_the_future_in_map_table_and_sentence(page):
     host(page, view)
     set_traits(page, view, query=1, key=7, step=4)
     finding(page)
-    canvas = page.locator("canvas[role=img]")
+    canvas = page.locator("canvas[role]")
     before = pixels(canvas)
     page.get_by_label("causal").check()
     assert "forbidden, so it becomes −∞. 2 of 10 keys are allowed." in finding(page)
@@ -174,7 +169,7 @@ def test_causal_forbids_the_future_in_map_table_and_sentence(page):
 def test_the_map_has_the_colours_of_the_still_picture(page):
     view = toy_steps()
     host(page, view)
-    canvas = page.locator("canvas[role=img]")
+    canvas = page.locator("canvas[role]")
     for step in (1, 3, 5):
         set_traits(page, view, step=step)
         finding(page)
@@ -204,7 +199,7 @@ def test_the_chosen_key_is_marked_in_the_table(page):
         finding(page)
         assert page.locator("tr.mha-chosen:visible th").all_inner_texts() == ["cat"]
     page.evaluate("() => window.model.set('key', 5)")
-    finding(page)
+    assert "“mat”" in finding(page)
     assert page.locator("tr.mha-chosen:visible th").all_inner_texts() == ["mat"]
 
 

@@ -5,7 +5,11 @@ import re
 import pytest
 import view_charts
 import view_curves
+import view_dials
 import view_grids
+import view_shelf
+import view_tiles
+import view_writer
 from helpers import toy_explorer
 from view_examples import MORE, REACH
 from view_host import needs_browser
@@ -14,12 +18,13 @@ from view_pictures import check_canvas
 from view_watch import follow, play, positions, stage, sweep
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
 EACH = pytest.mark.parametrize("name", EXAMPLES)
-KNOWN = vars(view_grids) | vars(view_charts) | vars(view_curves)
+FILES = view_grids, view_charts, view_curves, view_dials, view_shelf, view_tiles, view_writer
+KNOWN = {name: check for file in FILES for name, check in vars(file).items()}
 EXPECTED = {name: KNOWN[make().script] for name, make in EXAMPLES.items()}
 WORDS = ["the", "cat", "sat", "on", "the", "mat", "because", "it", "was", "tired"]
 

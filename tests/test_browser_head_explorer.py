@@ -6,12 +6,18 @@ import torch
 from helpers import toy_explorer
 from test_data import WORDS
 from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
+from view_units import evaluate
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
+STATE = "head_explorer/state.js"
+WEIGHTS = """({ compute }, numHeads, model) => {
+  const { weightsOf } = compute(model);
+  return Array.from({ length: numHeads }, (_, h) => weightsOf(h));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -31,35 +37,33 @@ def resplit_view(
 
 
 @pytest.mark.parametrize("text", WORDS, ids=ascii)
-def test_the_page_finds_the_words_that_python_finds(page, text):
-    words = [*WORDS[text].split(), "more"]
-    x = torch.zeros(len(words), 2)
-    view = widgets.HeadExplorer(words, x, x, "more")
-    host(page, view, "\nexport { wordsOf };")
-    assert page.evaluate("text => window.module.wordsOf(text)", text) == WORDS[text].split()
+def test_the_page_finds_the_words_that_python_finds(text):
+    found = evaluate("head_explorer/tokens.js", "({ wordsOf }, text) => wordsOf(text)", text)
+    assert found == WORDS[text].split()
 
 
 @pytest.mark.parametrize(("embed_dim", "given"), [(12, 3), (16, 1), (30, 30), (7, 7)])
 def test_every_cut_is_that_of_split_heads(page, embed_dim, given):
     length = 6
     q, k, view = resplit_view(embed_dim, given, length, seed=embed_dim)
-    host(page, view, "\nexport { compute, splits };")
-    cuts = page.evaluate("() => window.module.splits(window.model)")
+    host(page, view)
+    cuts = evaluate(STATE, "({ splits }, _, model) => splits(model)", view=view)
     assert cuts == [n for n in range(1, embed_dim + 1) if embed_dim % n == 0]
     for num_heads, causal, temperature in zip(cuts, [False, True] * 4, (0.4, 1.0, 2.5, 1.0) * 2):
         set_traits(page, view, num_heads=num_heads, causal=causal, temperature=temperature)
-        found = page.evaluate(
-            """(n) => {
-              const state = window.module.compute(window.model);
-              return Array.from({ length: n }, (_, h) => Array.from(state.weightsOf(h)));
-            }""",
-            num_heads,
-        )
+        found = evaluate(STATE, WEIGHTS, num_heads, view)
         scores = attention_scores(split_heads(q, num_heads), split_heads(k, num_heads))
         mask = causal_mask(length) if causal else None
         expected = attention_weights(scores / temperature, mask)[0]
         np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=1e-5)
         assert same_text(finding(page), view.finding())
+
+
+@pytest.mark.parametrize(("given", "cuts"), [(1, 6), (64, 7)])
+def test_no_more_cuts_than_32_or_as_were_given(given, cuts):
+    _, _, view = resplit_view(64, given)
+    expected = [2**n for n in range(cuts)]
+    assert evaluate(STATE, "({ splits }, _, model) => splits(model)", view=view) == expected
 
 
 def test_the_slider_knows_only_divisors_and_the_small_maps_follow(page):
@@ -86,7 +90,7 @@ def test_another_cut_gives_another_map_and_the_first_one_comes_back(page):
     _, _, view = resplit_view(12, 3)
     host(page, view)
     finding(page)
-    maps = page.locator("canvas[role=img]").first
+    maps = page.locator("canvas[role]").first
     before = pixels(maps)
     for num_heads, same in ((4, False), (3, True)):
         page.evaluate("(n) => window.model.set('num_heads', n)", num_heads)
@@ -115,10 +119,10 @@ def test_without_resplit_there_is_no_slider_for_heads(page):
 
 
 def hover(page, row: int, column: int) -> None:
-    canvas = page.locator("canvas[role=img]").first
+    canvas = page.locator("canvas[role]").first
     place = canvas.evaluate("(node) => node.place")
     box = canvas.bounding_box()
-    x, y = (place["margin"] + (n + 0.5) * place["cell"] for n in (column, row))
+    x, y = (place["left"] + (n + 0.5) * place["cell"] for n in (column, row))
     page.mouse.move(box["x"] + x, box["y"] + y)
 
 
@@ -148,7 +152,7 @@ def test_moving_over_the_map_chooses_until_a_click_locks_the_row(page):
 
 def test_enter_and_the_checkbox_lock_too(page):
     show_toy(page)
-    canvas = page.locator("canvas[role=img]").first
+    canvas = page.locator("canvas[role]").first
     canvas.press("Enter")
     assert page.get_by_label("lock the row").is_checked()
     for key in ("ArrowUp", "ArrowRight"):
@@ -177,7 +181,7 @@ def test_128_tokens_can_be_shown_and_shortened(page):
     length = page.get_by_label("tokens", exact=True)
     assert length.get_attribute("max") == "128"
     finding(page)
-    canvas = page.locator("canvas[role=img]").first
+    canvas = page.locator("canvas[role]").first
     for _ in range(200):
         canvas.press("ArrowDown", no_wait_after=True)
     assert "query 127, “w127”" in finding(page)
@@ -206,12 +210,8 @@ def test_half_precision_is_read_to_the_last_bit(page):
     x = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0)).half()
     x[0, 0] = torch.tensor([6e-8, -65504.0, 0.0])  # the smallest, the largest, nothing
     view = widgets.HeadExplorer([f"w{i}" for i in range(5)], x, x)
-    host(page, view, "\nexport { numbers };")
-    read = page.evaluate(
-        """() => {
-          const [q, shape] = ["q", "shape"].map((name) => window.model.get(name));
-          return Array.from(window.module.numbers(q, shape));
-        }"""
-    )
+    host(page, view)
+    numbers = """({ numbers }, _, model) => numbers(model.get("q"), model.get("shape"))"""
+    read = evaluate(STATE, numbers, view=view)
     assert read == x.flatten().tolist()
     assert same_text(finding(page), view.finding())

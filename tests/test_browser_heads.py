@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 from view_host import finding, host, needs_browser, pixels, set_traits, wear_theme
+from view_units import evaluate
 
 from mha_utils import widgets
 from mha_utils.widgets.examples import EXAMPLES
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
 
@@ -45,7 +46,7 @@ def test_budget_without_theory_speaks_of_none(page):
 def test_budget_is_walked_with_arrow_keys_and_stops_at_the_edge(page):
     view = toy_budget()
     host(page, view)
-    grid = page.locator("canvas[role=img]").first
+    grid = page.locator("canvas[role]").first
     for key, trait, expected in (
         ("ArrowRight", "num_heads", [6, 8, 12, 12]),
         ("ArrowLeft", "num_heads", [8, 6, 4, 3, 2, 1, 1]),
@@ -62,7 +63,7 @@ def test_budget_is_chosen_with_the_pointer(page):
     host(page, view)
     wear_theme(page, view, "light")
     finding(page)
-    grid = page.locator("canvas[role=img]").first
+    grid = page.locator("canvas[role]").first
     place, box = grid.evaluate("(node) => node.place"), grid.bounding_box()
     row, column = view.widths[::-1].index(3), view.heads.index(8)
     x = box["x"] + place["left"] + (column + 0.5) * place["cell"]
@@ -92,23 +93,21 @@ def random_film(seed: int) -> widgets.TrainingFilm:
 @pytest.mark.parametrize("seed", range(3))
 def test_film_says_in_javascript_what_python_says(page, seed):
     view = random_film(seed)
-    host(page, view, "\nexport { read };")
+    host(page, view)
     for frame in range(4):
         for example in range(2):
             set_traits(page, view, frame=frame, example=example)
             assert same_text(finding(page), view.finding())
 
 
-def test_film_shows_the_weights_of_the_step(page):
+def test_film_shows_the_weights_of_the_step():
     view = random_film(5)
-    host(page, view, "\nexport { read };")
-    set_traits(page, view, frame=1, example=1)
-    read = """() => {
+    view.frame, view.example = 1, 1
+    read = """({ read }, _, model) => {
       const raw = model.get("maps");
-      const bytes = new Uint8Array(raw.buffer, raw.byteOffset);
-      return module.read(model, bytes).weights.map((head) => [...head]);
+      return read(model, new Uint8Array(raw.buffer, raw.byteOffset)).weights;
     }"""
-    found = np.array(page.evaluate(read)).reshape(3, 5, 5)
+    found = np.array(evaluate("training_film/state.js", read, view=view)).reshape(3, 5, 5)
     np.testing.assert_allclose(found, view.weights(), atol=1e-9)
 
 
@@ -116,7 +115,7 @@ def test_film_is_stepped_with_arrow_keys_and_dragged_on_the_curves(page):
     view = toy_film()
     host(page, view)
     wear_theme(page, view, "light")
-    maps, curves = page.locator("canvas[role=img]").all()
+    maps, curves = page.locator("canvas[role]").all()
     for key, expected in (("ArrowLeft", [2, 1, 0, 0]), ("ArrowRight", [1, 2, 3, 3])):
         for frame in expected:
             maps.press(key)
@@ -129,7 +128,7 @@ def test_film_is_stepped_with_arrow_keys_and_dragged_on_the_curves(page):
 
 def test_marks_can_be_taken_away(page):
     host(page, toy_film())
-    maps = page.locator("canvas[role=img]").first
+    maps = page.locator("canvas[role]").first
     before = pixels(maps)
     page.get_by_label("mark the answers").uncheck()
     finding(page)

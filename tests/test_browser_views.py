@@ -1,19 +1,22 @@
 """What holds for every live view, in real Chromium."""
 
+import numpy as np
 import pytest
 from view_host import (
     axe_violations,
     finding,
     host,
+    import_source,
     needs_browser,
     pixels,
     require_answer,
     wear_theme,
 )
+from view_pictures import shade
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 pytestmark = needs_browser
 EACH = pytest.mark.parametrize("make", EXAMPLES.values(), ids=EXAMPLES)
@@ -33,7 +36,7 @@ def test_is_accessible_and_says_what_python_says(page, make, theme):
     wear_theme(page, view, theme)
     assert same_text(finding(page), view.finding())
     assert axe_violations(page) == []
-    for canvas in page.locator("canvas[role=img]").all():
+    for canvas in page.locator("canvas[role]").all():
         assert len(canvas.get_attribute("aria-label").split()) > 5
 
 
@@ -46,7 +49,7 @@ def test_colours_follow_the_theme(page, make):
         wear_theme(page, view, theme)
         page.evaluate("(theme) => document.body.setAttribute('data-theme', theme)", theme)
         finding(page)
-        seen.add(pixels(page.locator("canvas[role=img]").first))
+        seen.add(pixels(page.locator("canvas[role]").first))
     assert len(seen) == 2
 
 
@@ -56,12 +59,32 @@ def test_keys_stay_in_the_view(page, make):
     page.evaluate(
         "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
     )
-    for control in page.locator("canvas[role=img], input, select, button, [tabindex='0']").all():
+    for control in page.locator("canvas[role], input, select, button, [tabindex='0']").all():
         if control.is_enabled() and control.is_visible():
             for key in ("m", "ArrowRight", " "):
                 control.press(key)
     page.keyboard.press("Escape")  # closes a list that a space has opened
     assert page.evaluate("() => window.leaked") == []
+
+
+def test_shortcuts_of_the_page_reach_it(page):
+    """A key with Ctrl, Alt or Command is JupyterLab's or the browser's."""
+    host(page, EXAMPLES["SoftmaxScale"]())
+    held = ["ctrlKey", "altKey", "metaKey"]
+    reached = page.evaluate(
+        """(held) => {
+          const reached = [];
+          document.addEventListener("keydown", ({ key }) => reached.push(key));
+          const control = document.querySelector(".mha-view input");
+          for (const key of ["plain", "shiftKey", ...held]) {
+            const event = new KeyboardEvent("keydown", { key, [key]: true, bubbles: true });
+            control.dispatchEvent(event);
+          }
+          return reached;
+        }""",
+        held,
+    )
+    assert reached == held
 
 
 @EACH
@@ -106,16 +129,35 @@ def test_an_error_is_shown(page, make):
     assert "said by Python" in page.locator(".mha-problem").inner_text()
 
 
+def test_a_small_map_is_drawn_in_whole_cells(page):
+    """Up to the edge of a cell its colour is that of its weight, of no other."""
+    host(page, EXAMPLES["HeadExplorer"]())
+    import_source(page, "kit/canvas.js")
+    corners = page.evaluate(
+        """() => {
+          const pen = new OffscreenCanvas(60, 60).getContext("2d");
+          window.source.drawShares(pen, Float32Array.from([1, 0, 0.25, 0.5]), 2, 0, 0, 60);
+          return [[0, 0], [30, 0], [0, 30], [30, 30]].map(([x, y]) =>
+            [[1, 1], [28, 1], [1, 28], [28, 28]].map(([i, j]) =>
+              Array.from(pen.getImageData(x + i, y + j, 1, 1).data.slice(0, 3))));
+        }"""
+    )
+    for seen, share in zip(corners, (1.0, 0.0, 0.25, 0.5), strict=True):
+        for colour in seen:
+            np.testing.assert_allclose(colour, shade(share), atol=1)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_canvas_colours_are_those_of_a_page_without_jupyterlab(page, scheme):
     """There the colours are the browser's own, which a canvas would take for light ones."""
     page.emulate_media(color_scheme=scheme)
     view = EXAMPLES["MaskPainter"]()
-    host(page, view, "\nexport { pageColours };")
+    host(page, view)
+    import_source(page, "kit/canvas.js")
     page.add_style_tag(content=f":root {{ color-scheme: light dark; }}\n{view._css}")
     paper, ink = page.evaluate(
         """() => {
-          const { paper, ink } = window.module.pageColours(document.querySelector(".mha-body"));
+          const { paper, ink } = window.source.pageColours(document.querySelector(".mha-body"));
           const pen = new OffscreenCanvas(1, 1).getContext("2d");
           return [paper, ink].map((colour) => {
             pen.fillStyle = colour;

@@ -244,5 +244,5 @@ def test_wrong_calls_say_why(name):
 
 
 def test_a_piece_that_is_none_is_named():
-    with pytest.raises(ValueError, match=r"^no mutant is called 'nobody'; there are \["):
+    with pytest.raises(ValueError, match=r"^no bug is called 'nobody'; there are \["):
         small_hunt(found={"nobody": [True, False]})

@@ -10,7 +10,7 @@ import torch
 from mha_utils import MultiHeadAttention, attention, checks
 from mha_utils.checks.judge import close
 from mha_utils.checks.module import Adapter, adapter_for
-from mha_utils.checks.module.dropout_probe import RIGHT, P, look, one_hot_case
+from mha_utils.checks.module.dropout import RIGHT, P, look, one_hot_case
 from mha_utils.checks.module.scenarios import SCENARIOS, draw, draw_mask
 
 
@@ -105,7 +105,7 @@ def test_what_is_not_a_number_is_furthest_off():
     [
         ("induction_places", r"\(tokens=\[\d+(, \d+)*\]\)"),
         ("masked_weights", r"\(scores\(2, 4\), mask\(2, 4\)\)"),
-        ("split_heads", r"\(x\(5, 2, 12\), num_heads=4\)"),
+        ("split_heads", r"\(q\(5, 2, 12\), num_heads=4\)"),
     ],
 )
 def test_a_report_quotes_few_whole_numbers_and_the_shape_of_everything_else(exercise, call):
@@ -115,6 +115,7 @@ def test_a_report_quotes_few_whole_numbers_and_the_shape_of_everything_else(exer
 
 def test_what_an_adapter_tries():
     everything = {"context", "mask", "causal", "weights", "weights in training", "empty rows"}
+    everything |= {"strides", "head masks"}
     usual = adapter_for(MultiHeadAttention)
     assert Adapter(print, print, print).takes == usual.takes == everything | {"dropout"}
     assert not usual.always_causal

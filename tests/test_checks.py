@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 import torch
+from helpers import check_scores
 
 from mha_utils import (
-    MultiHeadAttention,
     attention,
     attention_scores,
     attention_weights,
@@ -17,56 +17,38 @@ from mha_utils import (
     merge_heads,
     split_heads,
 )
-from mha_utils.checks.tensors import SIZES, Case, Tensors
+from mha_utils.checks.tensors import SIZES, Case, Sizes, Tensors
+from mha_utils.core.masks import document_mask, sliding_window_mask
 
 
 def test_right_answers_pass():
-    assert checks.check_attention_scores(attention_scores)
-    assert checks.check_attention_weights(attention_weights)
     assert checks.check_attention(lambda q, k, v: attention(q, k, v)[0])
-    assert checks.check_head_dim(lambda d, h: d // h)
     assert checks.check_count(lambda b, t, d: b * t * d)
-    assert checks.check_parameter_count(lambda d, h, dh: 3 * h * d * dh)
-    assert checks.check_stacked_heads(stacked)
+    assert checks.check_heads_and_width(lambda d, t, p, w: (w // t**2, p * t**2 // (3 * d * w)))
+    assert checks.check_disguise(lambda w, a: w @ a.inverse().T)
     assert checks.check_one_projection(lambda w: torch.cat(list(w), dim=-1))
     assert checks.check_split(lambda x, h: split_heads(x, h).transpose(1, 2))
     assert checks.check_storage_place(lambda t, h, d, heads, dh: t * heads * dh + h * dh + d)
     assert checks.check_split_heads(split_heads)
     assert checks.check_strides(lambda *sizes: strides(*sizes))
-    assert checks.check_causal_mask(causal_mask)
+    assert checks.check_window_mask(lambda t, s, w: sliding_window_mask(t, s, window=w))
+    assert checks.check_packed_mask(lambda d: document_mask(d[None])[0, 0] & causal_mask(len(d)))
     assert checks.check_masked_weights(attention_weights)
     assert checks.check_stable_softmax(attention_weights)
     assert checks.check_scale(lambda dh, q_std, k_std: q_std * k_std * dh**0.5)
-    assert checks.check_drop_weights(lambda w, p, draw: w * (draw >= p) / (1 - p))
+    assert checks.check_p_of(lambda b, a: next(1 - x / y for x, y in zip(b, a) if y))
     assert checks.check_lost_row(lambda p, n: p**n)
     assert checks.check_merge_heads(merge_heads)
     assert checks.check_project_heads(lambda heads, w: merge_heads(heads) @ w.T)
-    assert checks.check_multi_head(multi_head)
-    assert checks.check_module_parameter_count(lambda d, h: count_parameters(d, h))
+    assert checks.check_question(lambda: (1, 3, 2))
 
 
 def strides(b, t, h, dh):
     return torch.empty(b, t, h * dh).view(b, t, h, dh).transpose(1, 2).stride()
 
 
-def count_parameters(embed_dim, num_heads):
-    return sum(p.numel() for p in MultiHeadAttention(embed_dim, num_heads).parameters())
-
-
-def multi_head(x, w_q, w_k, w_v, w_out, num_heads, mask):
-    module = MultiHeadAttention(x.shape[-1], num_heads, bias=False)
-    names = ("q_proj", "k_proj", "v_proj", "out_proj")
-    weights = {f"{n}.weight": w for n, w in zip(names, (w_q, w_k, w_v, w_out))}
-    return torch.func.functional_call(module, weights, (x,), {"mask": mask})
-
-
-def stacked(x, w_q, w_k, w_v):
-    heads, _ = attention(x @ w_q, x @ w_k, x @ w_v)
-    return torch.cat(list(heads), dim=-1)
-
-
 def test_every_size_and_gradient_is_tried():
-    report = repr(checks.check_attention_scores(attention_scores))
+    report = repr(check_scores(attention_scores))
     assert report == "✓ attention_scores: values and gradients right for 5 sizes"
 
 
@@ -84,8 +66,7 @@ def test_known_mistakes_are_named(name, mistake):
 
     report = EXERCISES[name](wrong)
     assert not report
-    last = repr(report).splitlines()[-1]
-    assert last == f"  Your result equals: {mistake}"
+    assert repr(report).endswith(f"\n  Your result equals: {mistake}")
 
 
 def plain(q, k):
@@ -135,31 +116,34 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_answers_are_told_how(name):
     answer, text = WRONG[name]
-    report = checks.check_attention_scores(answer)
+    report = check_scores(answer)
     assert not report
     assert re.search(re.escape(text), repr(report)), repr(report)
 
 
 def test_reports_are_the_same_every_time():
-    first, second = (repr(checks.check_attention_scores(lambda q, k: q @ k.mT)) for _ in range(2))
+    first, second = (repr(check_scores(lambda q, k: q @ k.mT)) for _ in range(2))
     assert first == second
 
 
-@pytest.mark.parametrize(("answer", "text"), [(lambda d, h: d / h, "4.0"), (lambda d, h: h, "3")])
-def test_head_dim_says_what_came(answer, text):
-    assert text in repr(checks.check_head_dim(answer))
+@pytest.mark.parametrize(
+    ("answer", "text"), [(lambda t, h: t / h, "got 5.0"), (lambda t, h: h, "got 8")]
+)
+def test_a_check_of_numbers_says_what_it_got(answer, text):
+    assert text in repr(checks.check_tokens_in_row_0(answer))
 
 
 def test_a_mask_that_is_not_boolean_is_refused():
-    report = checks.check_causal_mask(lambda t, s: torch.ones(t, s).tril(s - t))
+    report = checks.check_window_mask(lambda t, s, w: torch.ones(t, s).tril(s - t))
     assert "should be boolean (torch.bool), got torch.float32" in repr(report)
 
 
 @pytest.mark.parametrize("name", [n for n, exercise in EXERCISES.items() if exercise.gradients])
 def test_gradients_on_paper_are_those_of_small_differences(name):
-    exercise, sizes, random = EXERCISES[name], ((2,), 2, 3, 2, 2), np.random.default_rng(0)
-    arrays = [random.normal(size=exercise.shapes(*sizes)[n]) for n in exercise.inputs]
-    case = Case(arrays, exercise.constants(*sizes, random))
+    exercise, random = EXERCISES[name], np.random.default_rng(0)
+    sizes = Sizes((2,), B=2, T=2, S=3, H=3, D=4, Dh=2, Dv=2)
+    arrays = [random.normal(size=sizes.shape(exercise.shapes[n])) for n in exercise.inputs]
+    case = Case(arrays, exercise.constants(sizes, random))
     grad_out = random.normal(size=np.shape(exercise.solve(*case.plain)))
     on_paper = exercise.gradients_of(case, grad_out)
     small = dataclasses.replace(exercise, gradients=None).gradients_of(case, grad_out)
@@ -194,7 +178,6 @@ def test_a_mask_belongs_beside_the_scores():
     ("check", "right", "wrong"),
     [
         ("attention_flops", lambda b, t, d: 4 * b * t * t * d, lambda b, t, d: 2 * b * t * t * d),
-        ("map_bytes", lambda b, h, t, n: b * h * t**2 * n, lambda b, h, t, n: b * h * t**2),
     ],
 )
 def test_costs_are_checked(check, right, wrong):
@@ -220,10 +203,10 @@ def test_an_answer_cannot_spoil_the_next_one():
 
 
 def test_long_errors_are_cut():
-    def raises(query_len, key_len):
+    def raises(query_len, key_len, window):
         raise ValueError("first line\nsecond line")
 
-    said = repr(checks.check_causal_mask(raises))
+    said = repr(checks.check_window_mask(raises))
     assert 'raised ValueError in your line `raise ValueError("first line' in said
     assert said.endswith("`: first line …")
 
@@ -237,13 +220,59 @@ def test_numbers_of_numpy_and_sizes_of_torch_count_as_plain_ones():
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("part", ["values", "gradients"])
 def test_an_answer_that_is_wrong_for_one_size_is_found(size, part):
-    lead, t, s, dh, dv = size
+    shapes = [size.shape(letters) for letters in ("*B T Dh", "*B S Dh", "*B S Dv")]
 
     def answer(q, k, v):
         out, _ = attention(q, k, v)
-        if q.shape == (*lead, t, dh) and k.shape[-2] == s and v.shape[-1] == dv:
+        if [q.shape, k.shape, v.shape] == shapes:
             return out + 1 if part == "values" else out + (v - v.detach()).sum()
         return out
 
     report = repr(checks.check_attention(answer))
-    assert f"q({', '.join(map(str, (*lead, t, dh)))})" in report
+    assert f"q({', '.join(map(str, shapes[0]))})" in report
+
+
+def test_letters_that_stand_together_are_multiplied():
+    sizes = Sizes((8, 9), B=2, T=3, S=4, H=5, D=6, Dh=7, Dv=10)
+    assert sizes.shape("*B T S") == (8, 9, 3, 4)
+    assert sizes.shape("B 1 T HDh") == (2, 1, 3, 35)
+    assert sizes.shape("H D Dv") == (5, 6, 10)
+
+
+def test_a_mistake_of_the_museum_draws_from_a_generator_of_its_own():
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    assert not checks.check_project_heads(lambda heads, w: merge_heads(heads) @ w)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_mistake_of_the_museum_says_where_it_is_taught():
+    said = repr(checks.check_split_heads(lambda x, h: x.reshape(len(x), h, x.shape[1], -1)))
+    assert "  Your result equals: direct view to heads (chapter 04, section 4).\n" in said
+
+
+def test_a_stub_is_not_asked_for_a_return_that_is_there():
+    def returns_none(d, h):
+        return None
+
+    def returns_what_is_none(d, h):
+        return [d, h].sort()
+
+    def stub(d, h):
+        raise NotImplementedError
+
+    def half_a_pair(d, h):
+        return ..., h
+
+    def adds(d, h):
+        return d + ...
+
+    for answer, why in (
+        (returns_none, "it returned None"),
+        (returns_what_is_none, "it returned None"),
+        (stub, "it raised NotImplementedError"),
+        (half_a_pair, "it returned `...`"),
+        (adds, "a `...` is left in it"),
+    ):
+        expected = f"○ {answer.__name__}: not solved yet ({why})"
+        assert repr(checks.check_tokens_in_row_0(answer)) == expected

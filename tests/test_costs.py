@@ -28,6 +28,16 @@ def test_flops_are_what_torch_counts(shape):
     assert cost_of("explicit", Workload(*shape)).flops == counter.get_total_flops()
 
 
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 8])
+def test_fewer_heads_of_keys_and_values_cost_less(num_kv_heads):
+    module, x = MultiHeadAttention(16, 8, num_kv_heads=num_kv_heads), torch.randn(2, 5, 16)
+    with FlopCounterMode(display=False) as counter:
+        (*module.project(x, x, x), module.out_proj(x))
+    assert projection_flops(Workload(2, 5, 16, 8), num_kv_heads) == counter.get_total_flops()
+    with pytest.raises(ValueError, match="num_kv_heads must be an integer of at least 1, got 0"):
+        projection_flops(Workload(2, 5, 16, 8), 0)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_causal_kernel_computes_the_pairs_of_the_mask(shape):
     batch_size, seq_len, embed_dim, _ = shape

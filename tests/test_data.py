@@ -125,3 +125,14 @@ def test_the_default_dtype_changes_no_number():
     for name, tensor in before.items():
         torch.testing.assert_close(after[name].float(), tensor, atol=1e-6, rtol=0)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_words_without_features_get_a_row_of_zeros_on_request():
+    vocabulary = data.toy_vocabulary("The lion sat.")
+    assert len(vocabulary) == len(data.toy_vocabulary()) + 1
+    with pytest.raises(ValueError, match="no hand-made vector for"):
+        data.toy_word_vectors(vocabulary)
+    vectors = data.toy_word_vectors(vocabulary, strict=False)
+    lion, cat = vocabulary.encode("lion cat")
+    assert not vectors[lion].any()
+    assert vectors[cat].any()

@@ -8,7 +8,7 @@ import torch
 
 from mha_utils import FusedMultiHeadAttention, bench, checks
 from mha_utils.bench.contestants import CONTESTANTS
-from mha_utils.core import probes
+from mha_utils.core import masks
 from mha_utils.experiments import train as training
 from mha_utils.experiments.grammar import Grammar
 from mha_utils.experiments.model import Shape
@@ -63,9 +63,9 @@ def test_the_check_of_a_layer_is_right_about_it():
 
 def test_probes_see_the_same():
     x = torch.randn(4, 3)
-    before = probes.leak_map(lambda tokens: tokens.cumsum(dim=0) ** 2, x)
+    before = masks.leak_map(lambda tokens: tokens.cumsum(dim=0) ** 2, x)
     with in_float64():
-        after = probes.leak_map(lambda tokens: tokens.cumsum(dim=0) ** 2, x.double())
+        after = masks.leak_map(lambda tokens: tokens.cumsum(dim=0) ** 2, x.double())
     torch.testing.assert_close(after.float(), before)
 
     def sees_the_future(module):

@@ -9,7 +9,7 @@ import torch
 
 import mha_utils
 from mha_utils import SelfAttentionHead, data, plots, widgets
-from mha_utils.core import masks, probes
+from mha_utils.core import masks
 from mha_utils.experiments import scores
 
 q, k, v = torch.randn(2, 4, 5), torch.randn(2, 6, 5), torch.randn(2, 6, 3)
@@ -258,7 +258,7 @@ CASES = {
         "weights must be finite, got 2 NaN or infinite numbers",
     ),
     "probe of NaN": (
-        lambda: probes.leak_map(lambda tokens: tokens, x(2, 3) / 0),
+        lambda: masks.leak_map(lambda tokens: tokens, x(2, 3) / 0),
         "x must be finite, got 6 NaN or infinite numbers",
     ),
     "plot of nothing": (
@@ -332,6 +332,10 @@ def test_says_what_was_expected_and_what_came(name):
     [
         ("SelfAttentionHead(4, 2.0)", "head_dim must be an integer of at least 1, got 2.0"),
         ("SelfAttentionHead(True, 2)", "embed_dim must be an integer of at least 1, got True"),
+        (
+            "SelfAttentionHead(2, 2)(w, need_weights=1)",
+            "need_weights must be True or False, got 1",
+        ),
         ("drop_weights(w, '0.1')", "p must be a probability between 0 and 1, got '0.1'"),
     ],
 )
@@ -347,3 +351,16 @@ def test_the_contract_is_executed_inside_the_package_too():
     inner = mha_utils.attention_scores.__wrapped__
     with pytest.raises(Exception, match="Type-check error"):
         inner(torch.zeros(4, 5), torch.zeros(6, 3))
+
+
+def test_a_function_with_postponed_annotations_is_checked_as_well(tmp_path, monkeypatch):
+    code = "from __future__ import annotations\nfrom jaxtyping import Float\n"
+    code += "from torch import Tensor\nfrom mha_utils import checked\n\n\n@checked\n"
+    code += 'def dot(a: Float[Tensor, "D"], b: Float[Tensor, "D"]):\n    return a @ b\n'
+    (tmp_path / "postponed.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    from postponed import dot
+
+    assert dot(x(3), x(3)) == 0
+    with pytest.raises(ValueError, match="dot: b does not fit: the size of dimension D is 4"):
+        dot(x(3), x(4))

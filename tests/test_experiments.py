@@ -48,8 +48,9 @@ def test_every_configuration_and_seed_is_recorded(name):
 
 def test_the_record_is_part_of_the_package():
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    inside = RECORD.relative_to(ROOT / "mha_utils").as_posix()
-    assert any(fnmatch.fnmatch(inside, p) for p in setup["package-data"]["mha_utils"])
+    patterns = setup["package-data"]["mha_utils"]
+    for inside in (RECORD.relative_to(ROOT / "mha_utils").as_posix(), "trained/sentences.txt"):
+        assert any(fnmatch.fnmatch(inside, pattern) for pattern in patterns)
 
 
 def test_models_of_the_same_size_are_just_that():
@@ -73,7 +74,7 @@ def test_the_command_replaces_what_it_measures_and_keeps_the_rest(tmp_path, monk
 
 def test_removing_a_head_is_measured_head_by_head():
     models = experiments.train(TINY.task, Shape(3, 4), TINY.recipe)
-    (layer,) = experiments.what_is_left(models[0], TINY.task)
+    (layer,) = experiments.scores_without_heads(models[0], TINY.task)
     assert len(layer) == 3
     assert all(set(scores) == {"previous", "named", "first", "all"} for scores in layer)
     assert layer[0] != layer[1]

@@ -83,7 +83,8 @@ def way(request, monkeypatch):
         monkeypatch.setattr(kernels, "takes_blocks", lambda q: False)
     if request.param == "by products":
 
-        def products(q, k, v, mask=None, dropout=0.0, is_causal=False):
+        def products(q, k, v, mask=None, dropout=0.0, is_causal=False, *others):
+            assert set(others) <= {None}
             return kernels.by_products(q, k, v, kernels.joined_mask(q, k, mask, is_causal), dropout)
 
         monkeypatch.setattr(kernels, "by_kernel", products)
@@ -348,7 +349,7 @@ def test_copies_and_pickles_give_the_same_numbers(kdim):
 
 COMPILE = """
 import torch
-from mha_utils import FusedMultiHeadAttention, padding_mask
+from mha_utils import FusedMultiHeadAttention, Rotary, padding_mask
 torch.manual_seed(0)
 module = FusedMultiHeadAttention(8, 2, dropout=0.2).eval()
 compiled = torch.compile(module, fullgraph=True, backend="aot_eager", dynamic=True)
@@ -381,6 +382,13 @@ exported = torch.export.export(
 for t in (5, 9, 300):
     x = torch.randn(2, t, 8)
     torch.testing.assert_close(exported(x, is_causal=True), module(x, is_causal=True))
+torch._dynamo.reset()
+options = {"num_kv_heads": 2, "head_dim": 6, "rotary": Rotary(6)}
+grouped = FusedMultiHeadAttention(8, 4, **options).eval()
+compiled = torch.compile(grouped, fullgraph=True, backend="aot_eager", dynamic=True)
+for t in (5, 6, 9):
+    x = torch.randn(2, t, 8)
+    torch.testing.assert_close(compiled(x, is_causal=True), grouped(x, is_causal=True))
 """
 
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from mha_utils import checks
-from mha_utils.museum import MUSEUM, Hunt, mutant, with_numbers
+from mha_utils.museum import MUSEUM, Hunt, bug, with_numbers
 
 
-@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_every_suspect_can_be_found_and_the_sheet_fills(level):
     hunt = Hunt(level, seed=3)
     assert repr(hunt).startswith(f"level {level}: 0 of 3 found")
@@ -18,32 +18,33 @@ def test_every_suspect_can_be_found_and_the_sheet_fills(level):
             before = hunt.found()
             hunt.accuse(number, name)
             if hunt.found() > before:
-                assert f"{number}  ✓ {name} ({mutant(name).place})" in repr(hunt)
+                assert f"{number}  ✓ {name} ({bug(name).place})" in repr(hunt)
                 break
             assert f"{number}  ? not {name}" in repr(hunt)
     assert hunt.found() == 3
 
 
-def test_a_suspect_is_the_piece_and_does_not_say_which():
+def test_a_suspect_has_the_bug_and_does_not_say_which():
     hunt = Hunt(1, seed=5)
     suspect = hunt.suspect(2)
     x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
-    equal = [n for n in hunt.names if torch.equal(with_numbers(mutant(n).module)(x), suspect(x))]
+    equal = [n for n in hunt.names if torch.equal(with_numbers(bug(n).module)(x), suspect(x))]
     hunt.accuse(2, equal[0])
     assert hunt.found() == 1
     assert type(suspect).__name__ == "Suspect"
     assert hunt.suspect(2, dropout=0.5).dropout == 0.5
+    assert hunt.suspect(2, num_kv_heads=2).k_proj.out_features == 4
 
 
 def test_levels_share_out_the_museum_and_seeds_choose():
-    names = [name for level in (1, 2, 3) for name in Hunt(level).names]
+    names = [name for level in (1, 2, 3, 4) for name in Hunt(level).names]
     assert sorted(names) == sorted(m.name for m in MUSEUM)
-    chosen = {tuple(piece.name for piece in Hunt(2, seed)._pieces.values()) for seed in range(5)}
+    chosen = {tuple(bug.name for bug in Hunt(2, seed)._bugs.values()) for seed in range(5)}
     assert len(chosen) == 5
 
 
 WRONG = {
-    "level": (lambda: Hunt(4), "level must be one of [1, 2, 3], got 4"),
+    "level": (lambda: Hunt(5), "level must be one of [1, 2, 3, 4], got 5"),
     "seed": (lambda: Hunt(1, -1), "seed must be an integer of at least 0, got -1"),
     "suspect": (lambda: Hunt().suspect(0), "suspects are [1, 2, 3], got 0"),
     "accused": (lambda: Hunt().accuse(4, "no scale"), "suspects are [1, 2, 3], got 4"),
@@ -78,7 +79,7 @@ PROBES = {
         lambda module: sees_the_future(module.train()),
         "lets go: 'causal only in training'",
     ),
-    "unsolved": (lambda module: ..., "not solved yet (it returned Ellipsis)"),
+    "unsolved": (lambda module: ..., "not solved yet (it returned `...`)"),
     "no answer": (lambda module: "yes", "should return True or False, got 'yes'"),
     "raises": (raises, "✗ raises (the right module) raised AttributeError in your line"),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 from view_host import axe_violations, needs_browser, require_answer, require_plain_keys_stay_inside
 
 from mha_utils.widgets.examples import EXAMPLES
@@ -15,7 +16,27 @@ from tools.notebooks import chapters
 
 pytestmark = needs_browser
 ALWAYS = ("00", "05", "11")  # the way in, a small one, the longest; the others with `make tour`
-ALL_VIEWS = "all_views.ipynb"
+ALL_VIEWS, PLAY, PAIR = "all_views.ipynb", "play.ipynb", "pair.ipynb"
+PLAYED = [  # a size, a button, a bet that is settled, a view that drives torch
+    "from mha_utils import widgets\nT = 5\nwidgets.RunBelow()",
+    "bet = widgets.Bet('How many tokens?', [5, 6])\nbet",
+    "bet.settle(T)",
+    "curve = widgets.SoftmaxScale(num_keys=8)\ncurve",
+    """@widgets.follow(curve)
+def weights():
+    import torch
+    g = torch.Generator().manual_seed(0)
+    print("Dh", curve.head_dim, *torch.randn(T, generator=g).div(curve.head_dim).tolist())""",
+]
+LINKED = [
+    """from mha_utils import widgets
+from mha_utils.widgets.examples import EXAMPLES
+explorer, painter = (EXAMPLES[name]() for name in ("HeadExplorer", "MaskPainter"))
+explorer.length, explorer.row = len(painter.tokens), 2
+widgets.link(explorer, painter, "row")
+explorer""",
+    "painter",
+]
 NAMES = [
     pytest.param(path.name, marks=() if path.name[:2] in ALWAYS else pytest.mark.tour)
     for path in chapters()
@@ -29,13 +50,15 @@ def folder(tmp_path_factory) -> Path:
     for part in ("notebooks", "media", "benchmarks"):
         ignored = shutil.ignore_patterns(".ipynb_checkpoints")
         shutil.copytree(ROOT / part, made / part, ignore=ignored)
-    nbformat.write(page_of_views(), made / "notebooks" / ALL_VIEWS)
+    start = "from mha_utils.widgets.examples import EXAMPLES"
+    views = [start, *(f"EXAMPLES[{name!r}]()" for name in EXAMPLES)]
+    nbformat.write(notebook_of(views), made / "notebooks" / ALL_VIEWS)
+    nbformat.write(notebook_of(PLAYED), made / "notebooks" / PLAY)
+    nbformat.write(notebook_of(LINKED), made / "notebooks" / PAIR)
     return made
 
 
-def page_of_views():
-    start = "from mha_utils.widgets.examples import EXAMPLES"
-    sources = [start, *(f"EXAMPLES[{name!r}]()" for name in EXAMPLES)]
+def notebook_of(sources: list[str]):
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     metadata = nbformat.read(chapters()[0], as_version=4).metadata
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
@@ -101,6 +124,35 @@ def test_every_view_answers_in_both_themes(page, lab, noted):
         for cell in views:
             require_answer(page, lab.view(cell))
             assert axe_violations(page) == []
+
+
+def test_torch_follows_a_view_a_bet_is_settled_and_an_edit_runs_on(page, lab, noted):
+    lab.open(f"notebooks/{PLAY}")
+    lab.run_all()
+    assert lab.error_outputs() == []
+    assert lab.output(4).startswith("Dh 64 ")
+    lab.view(3).get_by_label("Dh, width of a head").press("ArrowLeft")
+    lab.wait_for_output(4, "Dh 32 ")
+    lab.view(1).get_by_label("5").check()
+    assert lab.view(1).locator(".mha-finding").inner_text() == "You bet on “5”, and so it is."
+    lab.edit(0, PLAYED[0].replace("T = 5", "T = 6"))
+    lab.view(0).get_by_role("button").click()
+    lab.wait_for_output(2, "How many tokens?\nThe answer: 6.")
+    lab.wait_idle()
+    assert len(lab.output(4).split()) == 2 + 6
+    assert lab.error_outputs() == []
+
+
+def test_two_linked_views_move_together(page, lab, noted):
+    lab.open(f"notebooks/{PAIR}")
+    lab.run_all()
+    explorer, painter = (lab.view(cell).locator(".mha-finding") for cell in (0, 1))
+    expect(painter).to_contain_text("Row 2,")
+    lab.view(0).locator("canvas[role=application]").first.press("ArrowDown")
+    expect(painter).to_contain_text("Row 3,")
+    lab.view(1).get_by_label("query (row)").press("ArrowRight")
+    expect(explorer).to_contain_text("Query 4,")
+    assert lab.error_outputs() == []
 
 
 def test_what_is_opened_is_a_copy(folder):

@@ -2,12 +2,14 @@
 
 import functools
 
+import ladder_options
 import numpy as np
 import pytest
 import torch
 
 from mha_utils import causal_mask
 from mha_utils.checks import ladder
+from mha_utils.reference import heads
 
 CASES = list(ladder.cases())
 BOUNDS = {torch.float64: 1e-12, torch.float32: 1e-5}
@@ -26,6 +28,27 @@ def test_the_ladder_has_all_sizes_masks_and_biases():
     assert {"q.bias" in case.parameters for case in CASES} == {True, False}
     assert {None if case.mask is None else case.mask.ndim for case in CASES} == {None, 2, 4}
     assert len(CASES) == 216
+
+
+RULES = {
+    "causal": lambda i, j: j <= i,
+    "window of 3": lambda i, j: i - 3 < j <= i,
+    "window of 2, 1 sink": lambda i, j: i - 2 < j <= i or j == 0,
+    "documents": lambda i, j: j <= i and i // 3 == j // 3,
+}
+
+
+def test_the_ladder_with_options_has_every_kind_of_heads_with_every_mask_and_rotary():
+    found = {}
+    for case in ladder_options.cases():
+        length, heads, sets = case.x.shape[1], case.num_heads, case.num_kv_heads
+        rule = RULES[case.name.split(", ", 2 if case.has_rotary else 1)[-1]]
+        allowed = torch.tensor([[rule(i, j) for j in range(length)] for i in range(length)])
+        assert (case.mask == allowed).all(), case.name
+        kind = heads * case.head_dim == case.x.shape[2], sets == heads, sets == 1
+        found.setdefault((*kind, case.has_rotary), set()).add(rule)
+    kinds = {(True, True, False), (True, False, False), (True, False, True), (False, True, False)}
+    assert found == {(*k, turned): {*RULES.values()} for k in kinds for turned in (False, True)}
 
 
 def test_loops_and_whole_arrays_agree():
@@ -85,3 +108,19 @@ def test_masks_hide_the_future_and_what_is_padding():
             assert torch.equal(mask[:, 0], rows[:, None] & causal_mask(query_len, key_len))
             seen |= {(key_len, length) for length in lengths.tolist()}
     assert seen >= {(1, 1), (3, 1), (3, 2), (3, 3), (5, 5), (7, 7)}
+
+
+def test_the_oracle_computes_float32_in_float64():
+    rng = np.random.default_rng(0)
+    x, context, grad_out = (rng.normal(size=(2, n, 4)).astype(np.float32) for n in (3, 5, 3))
+    names = ("q", "k", "v", "out")
+    weights = {n: rng.normal(size=(4, 4)).astype(np.float32) for n in names}
+
+    def gradients(function, kind):
+        parameters = {n: (w.astype(kind), None) for n, w in weights.items()}
+        return function(x.astype(kind), context.astype(kind), parameters, 2, grad_out.astype(kind))
+
+    for function in (heads.multi_head_gradients, heads.multi_head_gradients_loops):
+        narrow, wide = gradients(function, np.float32), gradients(function, np.float64)
+        for name in wide:
+            np.testing.assert_allclose(narrow[name], wide[name], rtol=0, atol=1e-12)

@@ -13,11 +13,12 @@ from view_host import (
     set_traits,
     wear_theme,
 )
+from view_units import evaluate
 
 from mha_utils.widgets import LayerCost
 from mha_utils.widgets.layer_cost import SIZES, short
-from tools.comparing import same_text
 from tools.lab_browser import browser
+from tools.suite.comparing import same_text
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +71,9 @@ def test_every_state_has_a_picture():
 @pytest.mark.parametrize("seed", range(8))
 def test_javascript_counts_what_python_counts(page, seed):
     view = random_view(seed)
-    host(page, view, "\nexport { compute };")
-    found = page.evaluate("() => window.module.compute(window.model).now")
+    host(page, view)
+    compute = "({ compute }, _, model) => compute(model).now"
+    found = evaluate("layer_cost/costs.js", compute, view=view)
     for name, cost in view.costs().items():
         assert found[name] == {
             "flops": cost.flops,
@@ -115,7 +117,7 @@ def test_keyboard_moves_picture_and_sentence_and_no_key_leaks(page):
         "() => { window.leaked = []; addEventListener('keydown', (e) => leaked.push(e.key)); }"
     )
     require_answer(page, page.locator(".mha-view"))
-    for control in page.locator("canvas[role=img], input").all():
+    for control in page.locator("canvas[role], input").all():
         control.press("m")
     assert page.evaluate("() => window.leaked") == []
     before = pixels(page.locator("canvas").first)

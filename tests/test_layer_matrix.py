@@ -115,7 +115,8 @@ def take(kind, monkeypatch):
         monkeypatch.setattr(kernels, "takes_blocks", lambda q: False)
     if kind == "fused by products":
 
-        def products(q, k, v, mask=None, dropout=0.0, is_causal=False):
+        def products(q, k, v, mask=None, dropout=0.0, is_causal=False, *others):
+            assert set(others) <= {None}
             return kernels.by_products(q, k, v, kernels.joined_mask(q, k, mask, is_causal), dropout)
 
         monkeypatch.setattr(kernels, "by_kernel", products)

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from mha_utils import (
     FusedMultiHeadAttention,
     MultiHeadAttention,
+    Rotary,
     SelfAttentionHead,
     StackedHeads,
     attend,
@@ -267,3 +268,12 @@ def test_the_same_seed_gives_the_same_first_weights():
             states.append(made().state_dict())
         assert list(states[0]) == list(states[1])
         assert all(torch.equal(*pair) for pair in zip(states[0].values(), states[1].values()))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_by_name_is_the_same_as_by_place(dtype):
+    q, k, v = torch.randn(3, 1, 2, 5, 4).to(dtype)
+    for one, other in zip(attention(q, k, v), attention(q=q, k=k, v=v), strict=True):
+        assert one.dtype == other.dtype == dtype
+        assert torch.equal(one, other)
+    assert torch.equal(Rotary(4)(heads=q), Rotary(4)(q))

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from mha_utils import attention, causal_mask, leak_map, widgets
+from mha_utils import attention, causal_mask, widgets
 from mha_utils.widgets.examples import EXAMPLES
 
 toy_painter = EXAMPLES["MaskPainter"]
@@ -28,14 +28,18 @@ def test_weights_are_those_of_the_package(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_leak_map_in_closed_form_is_the_derivative(seed):
-    """Tokens that hold q, k and v side by side, and autograd instead of the formula."""
+def test_leak_map_is_that_of_the_formula_in_the_page(seed):
+    """Tokens that hold q, k and v side by side: what the page computes without autograd."""
     painter = random_painter(seed)
     q, k, v = painter._tensors()
-    widths = [q.shape[1], k.shape[1], v.shape[1]]
-    x = torch.cat([q, k, v], dim=1)
-    expected = leak_map(lambda x: attention(*x.split(widths, dim=1), painter.mask)[0], x)
-    torch.testing.assert_close(painter.influence(), expected, atol=1e-12, rtol=1e-9)
+    scale = q.shape[1] ** 0.5
+    out, weights = attention(q, k, v, painter.mask)
+    centred = k - (weights @ k)[:, None]
+    by_query = torch.einsum("ts,sv,tsd->tvd", weights, v, centred) / scale
+    by_key = torch.linalg.norm(v - out[:, None], dim=-1) * q.norm(dim=-1, keepdim=True) / scale
+    squared = weights.square() * (v.shape[1] + by_key.square())
+    squared += torch.diag(by_query.square().sum(dim=(1, 2)))
+    torch.testing.assert_close(painter.influence(), squared.sqrt(), atol=1e-12, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))

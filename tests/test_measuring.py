@@ -14,8 +14,17 @@ from mha_utils.experiments.model import Shape
 from mha_utils.experiments.record import Experiment, measure
 from mha_utils.experiments.tasks import RepeatedBlock, ThreeRelations
 from mha_utils.experiments.train import Recipe, evaluate, train
-from mha_utils.trained import results
-from mha_utils.trained.results import BLOCK, copy_losses, measure_twins, repeated_tokens, to_remove
+from mha_utils.trained import measure as trained_measure
+from mha_utils.trained.measure import (
+    BLOCK,
+    Decoder,
+    copy_losses,
+    heads_to_remove,
+    measure_twins,
+    repeated_tokens,
+    word_vectors_alone,
+)
+from mha_utils.trained.sentences import Example
 
 TASK, SHORT = ThreeRelations(), Recipe(2, batch_size=4, warm_up=1)
 
@@ -73,30 +82,74 @@ def test_one_thread_trains():
     assert set(seen) == {1}
 
 
-def test_the_bar_shows_how_far_the_loop_has_come_and_goes(monkeypatch):
-    shown = []
+@pytest.fixture
+def bar(monkeypatch):
+    """A notebook: the parts of the bar that is shown, and what is displayed."""
+    found = {"shown": []}
 
     class Display:
         def update(self, data, raw):
-            shown.append((data, raw))
+            found["shown"].append((data, raw))
 
     def display(data, raw, display_id):
-        shown.append((set(data), raw))
+        found["shown"].append((set(data), raw))
         return Display()
 
-    bars = []
-    make = ipywidgets.IntProgress
-    monkeypatch.setattr(ipywidgets, "IntProgress", lambda **o: bars.append(make(**o)) or bars[0])
+    def kept(name, make):
+        return lambda *given, **options: found.setdefault(name, make(*given, **options))
+
+    for name in ("IntProgress", "Label", "HBox"):
+        monkeypatch.setattr(ipywidgets, name, kept(name, getattr(ipywidgets, name)))
     monkeypatch.setattr(progress, "get_ipython", lambda: type("Shell", (), {"kernel": 1}))
     monkeypatch.setattr("IPython.display.display", display)
+    return found
+
+
+def test_the_bar_shows_how_far_the_loop_has_come_and_goes(bar):
     steps = []
     for step in progress.progress(200, "training"):
         steps.append(step)
-        assert bars[0].value <= step
-        assert step - bars[0].value <= 200 // 50
-    assert (steps, bars[0].max, bars[0].description) == (list(range(200)), 200, "training")
-    assert shown == [({progress.VIEW}, True), ({}, True)]
+        assert bar["IntProgress"].value <= step
+        assert step - bar["IntProgress"].value <= 200 // 50
+    assert steps == list(range(200))
+    assert (bar["IntProgress"].max, bar["IntProgress"].description) == (200, "training")
+    assert bar["HBox"].children == (bar["IntProgress"], bar["Label"])
+    assert bar["shown"] == [({progress.VIEW}, True), ({}, True)]
+    assert [bar[name].comm for name in ("IntProgress", "Label", "HBox")] == [None] * 3
     assert IPython.get_ipython() is None
+
+
+def test_beside_the_bar_stand_the_loss_and_the_time_that_is_left(bar, monkeypatch):
+    now, seen = [50.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    for _ in progress.progress(100, "training", lambda: f"loss {len(seen) - 1}"):
+        seen.append(bar["Label"].value)
+        now[0] += 0.1  # ten seconds in all
+    assert seen[:5] == ["", "loss 0", "loss 0", "loss 2, about 10 s left", seen[3]]
+    assert seen[51] == "loss 50, about 5 s left"
+
+
+def test_a_training_tells_its_loss(bar):
+    said = []
+    recipe = Recipe(4, batch_size=4, warm_up=1)
+    train(TASK, Shape(1, 4), recipe, watch=lambda *_: said.append(bar["Label"].value), every=1)
+    losses = [float(text.split()[1].rstrip(",")) for text in said[1:-1]]
+    assert said[0] == ""
+    assert all(0 < loss < 10 for loss in losses)
+    assert len(set(losses)) > 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("loss 0.5", 10, 40, 0.1), "loss 0.5"),
+        (("loss 0.5", 10, 40, 2.0), "loss 0.5, about 6 s left"),
+        (("", 10, 40, 2.0), "about 6 s left"),
+        (("", 1, 40, 0.0), ""),
+    ],
+)
+def test_what_is_told_of_a_loop(given, expected):
+    assert progress.told(*given) == expected
 
 
 # ---- published models ------------------------------------------------------------------
@@ -113,8 +166,8 @@ def test_tokens_are_drawn_once_and_repeated():
     assert not torch.equal(ids, repeated_tokens(4, 4, 150))
 
 
-class Copies(results.Decoder):
-    """Foretells what followed the same token before; knows nothing in the first copy."""
+class Copies(Decoder):
+    """Predicts what followed the same token before; knows nothing in the first copy."""
 
     num_heads = 4
 
@@ -142,14 +195,15 @@ def test_losses_of_the_two_copies_by_hand():
     assert maps[:, 0, 0, 0].tolist() == list(range(8))  # layer 0's heads first
 
 
-def test_the_strongest_heads_are_removed_and_three_by_lot():
+def test_the_strongest_heads_are_removed_and_twelve_at_random():
     found = {"previous token": [0.1, 0.2, 0.9, 0.3] * 2, "induction": [0, 0, 0, 0, 0, 0.7, 0, 0]}
     found["previous token"][6] = 0.8
-    pairs = to_remove(Copies(), found)
-    assert pairs["previous-token head 0.2"] == [(0, 2)]
-    assert pairs["induction head 1.1"] == [(1, 1)]
-    assert len(pairs) == 5
-    for name, ((layer, head),) in pairs.items():
+    pairs = heads_to_remove(Copies(), found)
+    assert pairs["previous-token head 0.2"] == (0, 2)
+    assert pairs["induction head 1.1"] == (1, 1)
+    assert len(pairs) == 14
+    assert sum(name.startswith("random head") for name in pairs) == 12
+    for name, (layer, head) in pairs.items():
         assert name.endswith(f" {layer}.{head}")
         assert 0 <= layer < 2
         assert 0 <= head < 4
@@ -162,12 +216,22 @@ def test_twins_are_scored_by_sentence_and_by_pair():
     assert found["pairs"] == 2
     assert found["right"] == [0.5, 0.5]
     assert found["margin"] == [0.125, 0.0]
-    assert found["moves"] == [1.0, 0.0]
-    assert set(found) >= {"lucky best", "luck", "other half", "lucky moves", "luck of moves"}
+    assert found["shifted"] == [1.0, 0.0]
+    assert set(found) >= {"right by chance", "p of right", "held-out half", "shifted by chance"}
+
+
+def test_word_vectors_alone_are_scored_like_heads():
+    """ "she" is close to the queen; "he" is as close to her, so one of the twins is wrong."""
+    vectors = {"king": [0.0, 1.0], "queen": [1.0, 0.0], "she": [1.0, 0.1], "he": [0.9, 0.2]}
+
+    ids = {word: i for i, word in enumerate(vectors)}
+    table = torch.tensor(list(vectors.values()))
+    twins = [Example(["king", "queen", who], 2, at) for who, at in (("she", 1), ("he", 0))]
+    assert word_vectors_alone(table, ids, twins) == {"right": 0.5, "shifted": 1.0}
 
 
 def test_numbers_of_maps_are_recorded_to_three_digits():
-    assert results._rounded(torch.tensor([0.12345, 2 / 3])) == [0.123, 0.667]
+    assert trained_measure._rounded(torch.tensor([0.12345, 2 / 3])) == [0.123, 0.667]
 
 
 def test_pace_is_a_share():

@@ -1,5 +1,6 @@
 """The check of a whole module: right ones pass, wrong ones are told which mistake it is."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,16 @@ from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, attend
 from mha_utils.checks import __main__ as check
 from mha_utils.checks import check_multi_head_attention
 from mha_utils.checks.module import Adapter, adapter_for
-from mha_utils.checks.module.diagnosis import dropout_findings
-from mha_utils.checks.module.dropout_probe import NO_DROPOUT, RIGHT
-from mha_utils.checks.module.scenarios import SCENARIOS, draw
-from mha_utils.museum import DROPPING, MUSEUM, Steps, mutant
+from mha_utils.checks.module.attempts import dropout_findings
+from mha_utils.checks.module.dropout import NO_DROPOUT, RIGHT
+from mha_utils.checks.module.scenarios import (
+    KINDS,
+    SCENARIOS,
+    draw,
+    for_sizes,
+    where_it_is_wrong,
+)
+from mha_utils.museum import DROPPING, MUSEUM, Steps, bug
 
 ROOT = Path(__file__).parents[1]
 CAUSAL = {"causal": True}
@@ -71,16 +78,16 @@ def test_a_pass_says_what_was_not_tried():
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_fresh_numbers_change_nothing(seed):
     assert check_multi_head_attention(MultiHeadAttention, seed=seed)
-    assert not check_multi_head_attention(mutant("scale by sqrt(D)").module, seed=seed)
+    assert not check_multi_head_attention(bug("scale by sqrt(D)").module, seed=seed)
 
 
-@pytest.mark.parametrize("piece", MUSEUM, ids=lambda m: m.name)
-def test_a_piece_of_the_museum_is_named(piece):
-    report = check_multi_head_attention(piece.module)
+@pytest.mark.parametrize("known", MUSEUM, ids=lambda m: m.name)
+def test_a_bug_of_the_museum_is_named(known):
+    report = check_multi_head_attention(known.module)
     assert not report
     lines = repr(report).splitlines()
-    assert f"  Your result equals: {piece.name} ({piece.place})." in lines, report
-    assert f"  {piece.wrong}" in lines
+    assert f"  Your result equals: {known.name} ({known.place})." in lines, report
+    assert f"  {known.wrong}" in lines
 
 
 WILD = {  # what the report has to say
@@ -175,7 +182,7 @@ class ScalesItsInput(MultiHeadAttention):
 
 
 TOLD = {
-    Stub: "○ Stub: not solved yet (no tensor came; is there a `return`?)",
+    Stub: "○ Stub: not solved yet (it returned `...`)",
     NotYet: "○ NotYet: not solved yet (it raised NotImplementedError)",
     Raises: "raised AttributeError in your line `return x.no_such_method()`: 'Tensor' object has",
     WrongShape: "the output should have shape (2, 1, 2), got (2, 1, 1)",
@@ -197,7 +204,7 @@ def test_wrong_answers_are_told_how(answer):
 
 
 def test_the_smallest_failing_case_is_shown_with_its_numbers():
-    lines = repr(check_multi_head_attention(mutant("no scale").module)).splitlines()
+    lines = repr(check_multi_head_attention(bug("no scale").module)).splitlines()
     assert lines[0].startswith("✗ NoScale(embed_dim=2, num_heads=1) in evaluation, x (2, 3, 2): ")
     assert lines[1].startswith("  Furthest off in out[")
     assert lines[2].lstrip().startswith("got      [")
@@ -248,7 +255,7 @@ def test_true_may_mean_the_opposite():
 
 
 def test_empty_rows_are_left_out_on_request():
-    piece = mutant("NaN rows").module
+    piece = bug("NaN rows").module
     assert not check_multi_head_attention(piece)
     assert check_multi_head_attention(piece, empty_rows=False)
 
@@ -278,7 +285,7 @@ UNCLEAR = {
     ),
     "makes no module": (lambda embed_dim: 1, {}, "should make an nn.Module, got int"),
     "no number of heads": (nn.Linear(4, 4), {}, "the number of heads is not an attribute"),
-    "polarity": (Steps, {"true_means": "yes"}, "true_means must be 'may attend' or"),
+    "polarity": (Steps, {"true_means": "yes"}, "true_means must be one of ('may attend', 'not"),
 }
 
 
@@ -326,3 +333,43 @@ def test_as_a_command():
     assert (
         "equals: causal off by one: the next token is seen (chapter 06, section 1)" in result.stdout
     )
+
+
+class OneNumberOff(MultiHeadAttention):
+    def forward(self, x, context=None, **options):
+        result = super().forward(x, context, **options)
+        out = result[0] if isinstance(result, tuple) else result
+        out[-1, -1, 0] += 0.5
+        return result
+
+
+def test_the_number_that_is_shown_is_the_one_furthest_off():
+    report = repr(check_multi_head_attention(OneNumberOff))
+    batch_size, seq_len = map(int, re.search(r"x \((\d+), (\d+), ", report).groups())
+    assert f"Furthest off in out[{batch_size - 1}, {seq_len - 1}]" in report
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_input_is_named_and_unlike_the_others(kind):
+    rows = {name: [belongs(s) for s in SCENARIOS] for name, belongs in KINDS.items()}
+    assert set(rows[kind]) == {True, False}
+    assert f"wherever {kind}, and" in where_it_is_wrong(list(SCENARIOS), rows[kind])
+
+
+def test_dropout_of_a_module_that_is_there_is_tried():
+    for piece in DROPPING:
+        report = check_multi_head_attention(piece.module(8, 2, dropout=0.1))
+        assert not report, piece.name
+
+
+class WrongWithPadding(MultiHeadAttention):
+    def forward(self, x, context=None, *, mask=None, **options):
+        mask = mask if mask is None or mask.ndim != 4 else mask.roll(1, dims=0)
+        return super().forward(x, context, mask=mask, **options)
+
+
+def test_a_module_that_is_there_is_tried_in_every_scenario():
+    scenarios = list(for_sizes(8, 2))
+    assert [(s.num_heads, s.head_dim) for s in scenarios] == [(2, 4)] * len(SCENARIOS)
+    assert [s.mask for s in scenarios] == [s.mask for s in SCENARIOS]
+    assert not check_multi_head_attention(WrongWithPadding(8, 2))

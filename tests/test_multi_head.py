@@ -347,3 +347,12 @@ def test_dropout_drops_weights_not_values(kind):
     out = module(torch.randn(3, 5, 8)).unflatten(-1, (2, 4))
     torch.testing.assert_close(out, out[..., :1].expand_as(out))
     assert out[..., 0].std() > 0.1
+
+
+def test_pytorch_aligns_its_lower_right_mask_as_we_do():
+    from torch.nn.attention.bias import causal_lower_right
+
+    q, k, v = (torch.randn(1, 1, n, 4) for n in (2, 5, 5))
+    theirs = F.scaled_dot_product_attention(q, k, v, causal_lower_right(2, 5))
+    ours = F.scaled_dot_product_attention(q, k, v, causal_mask(2, 5))
+    torch.testing.assert_close(theirs, ours)

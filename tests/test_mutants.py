@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tools import mutants
-from tools.mutant_sample import GROUPS, PACKAGE, files_of, mutants_of, sample
-from tools.mutant_stages import Stages
-from tools.mutation_operators import OPERATORS
-from tools.mutations import python_mutants
-from tools.mutations_js import js_mutants
+from tools.mutation.javascript import js_mutants
+from tools.mutation.operators import OPERATORS
+from tools.mutation.python import python_mutants
+from tools.mutation.sample import GROUPS, PACKAGE, files_of, mutants_of, sample
+from tools.mutation.trial import Trial
 
 SOURCE = '''"""Not 1 < 2."""
 
@@ -91,7 +91,10 @@ def test_what_is_changed_in_javascript(expected):
     assert not [name for name in found if "46⟦" in name or "⟦46" in name or "import" in name]
 
 
-@pytest.mark.parametrize("path", files_of("core"), ids=lambda p: p.name)
+CODE = [path for path in files_of("core") if "def " in path.read_text("utf-8")]  # or only imports
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda p: p.name)
 def test_every_mutant_parses_and_differs_and_moves_no_line(path):
     source = path.read_text("utf-8")
     seen = set()
@@ -132,7 +135,8 @@ LIMIT = 3
 def below(x):
     return x < LIMIT
 """
-TESTS = """from mha_utils.toy import below, tested, untested
+TESTS = """import pathlib
+from mha_utils.toy import below, tested, untested
 
 def test_tested():
     assert tested(1) == 2
@@ -142,11 +146,17 @@ def test_that_notices_nothing():
 
 def test_below():
     assert below(2) and not below(3)
+
+def test_that_is_red_by_itself_later():
+    untested(1)
+    runs = pathlib.Path("runs")
+    runs.write_text(runs.read_text() + "." if runs.exists() else ".")
+    assert runs.read_text() == "."
 """
 
 
 def test_a_hole_survives_and_what_is_tested_is_killed(tmp_path):
-    """In bodies, which are exchanged, and in what runs at import."""
+    """In bodies of functions, and in what runs at import."""
     for part, text in (("mha_utils/toy.py", TOY), ("tests/test_toy.py", TESTS)):
         (tmp_path / part).parent.mkdir(exist_ok=True)
         (tmp_path / part).write_text(text)
@@ -154,24 +164,55 @@ def test_a_hole_survives_and_what_is_tested_is_killed(tmp_path):
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "conftest.py").touch()
     found = python_mutants("toy.py", TOY)
-    stages = Stages(tmp_path, tmp_path / "log.jsonl", cache=tmp_path)
-    noticed = stages.run(found)
+    trial = Trial(tmp_path, tmp_path / "log.jsonl", cache=tmp_path)
+    noticed = trial.run(found)
     assert len(noticed) == len(found) >= 6
-    assert {"cold", "tests", "chapters"} == {row["stage"] for row in stages.verdicts().values()}
+    assert trial.unreliable == {"tests/test_toy.py::test_that_is_red_by_itself_later"}
     for mutant in found:
         assert bool(noticed[mutant.name]) == (mutant.scope != "untested"), mutant.name
     assert (tmp_path / "mha_utils/toy.py").read_text() == TOY
+    again = Trial(tmp_path, tmp_path / "log.jsonl", cache=tmp_path)
+    again.verdict = lambda mutant: pytest.fail("what is in the log is not tried again")
+    assert again.run(found) == noticed
+
+
+def test_a_mutant_without_end_is_killed(tmp_path, monkeypatch):
+    """What a child that was stopped says is not a test, which could be tried without the mutant."""
+    (tmp_path / "mha_utils").mkdir()
+    (tmp_path / "mha_utils/toy.py").write_text(TOY)
+    trial = Trial(tmp_path, tmp_path / "log.jsonl", cache=tmp_path)
+    monkeypatch.setattr(Trial, "tests", {})
+    monkeypatch.setattr(trial, "by_tests", lambda names: "ended with status 14")
+    assert trial.verdict(python_mutants("toy.py", TOY)[0]) == "ended with status 14"
+
+
+def test_a_small_sample_is_kept_apart_and_the_same_one_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "TABLE", tmp_path / "mutants.json")
+    sizes = (60, 200, 129, 130, 61)
+    for seed, size in zip((1, 2, 3, 4, 1), sizes):
+        groups = {"core": {"planted": size - 9}, "checks": {"planted": 9}}
+        mutants.store({"seed": seed, "commit": "abc", "groups": groups})
+    table = json.loads(mutants.TABLE.read_text("utf-8"))
+    assert {kind: [row["seed"] for row in rows] for kind, rows in table.items()} == {
+        "samples": [2, 4],
+        "small": [3, 1],
+    }
 
 
 def test_the_stored_table_is_honest():
     if not mutants.TABLE.exists():
         pytest.skip("make mutants has not been run")
-    samples = json.loads(mutants.TABLE.read_text("utf-8"))["samples"]
+    table = json.loads(mutants.TABLE.read_text("utf-8"))
+    samples, small = table["samples"], table["small"]
     assert len({row["seed"] for row in samples}) >= 2
-    for row in samples:
+    for row in samples + small:
         planted = sum(group["planted"] for group in row["groups"].values())
         alive = planted - sum(group["killed"] for group in row["groups"].values())
-        assert (planted >= 150, len(row["survivors"])) == (True, alive)
-        assert set(row["groups"]) == set(GROUPS)
-    killed, of = mutants.rate(samples[-1]["groups"])
-    assert killed / of >= 0.95
+        equivalent = sum(group["equivalent"] for group in row["groups"].values())
+        assert (planted >= mutants.ENOUGH, len(row["survivors"])) == (row in samples, alive)
+        assert sum(why != "hole" for why in row["survivors"].values()) == equivalent
+    whole = [row for row in samples if set(row["groups"]) == set(GROUPS)]
+    assert len(whole) >= 4  # one asks Python alone
+    rates = [killed / of for killed, of in (mutants.rate(row["groups"]) for row in samples)]
+    assert min(rates[1:]) > 0.9
+    assert sum(rate >= 0.95 for rate in rates[1:]) >= 2  # the first is what holes were found by

@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools.comparing import same_text
 from tools.notebooks import LIVE, STATE
+from tools.suite.comparing import same_text
 
 DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 SHOW = f"from IPython.display import display\ndisplay({{'image/png': {DOT!r}}}, raw=True)"
@@ -46,8 +46,8 @@ CELLS = {  # source, stored outputs, what nbval has to say; "" where it has to p
     "outputs cleared": ("print(1)", [], DIFFER),
     "stored and not printed": ("pass", printed("1"), DIFFER),
     "a picture": (SHOW, PICTURE, ""),
-    "a picture that is not stored": (SHOW, [], "0 pictures stored, 1 came"),
-    "a picture that is not drawn": ("pass", PICTURE, "1 pictures stored, 0 came"),
+    "a picture that is not stored": (SHOW, [], "0 pictures stored, 1 drawn"),
+    "a picture that is not drawn": ("pass", PICTURE, "1 pictures stored, 0 drawn"),
     "an error": ("1 / 0", [], "Cell execution caused an exception"),
     "something else when run again": (COUNT.format("runs"), printed("1"), SECOND),
     "an error when run again": (COUNT.format("1 / (4 - runs)"), printed("1.0"), SECOND),
@@ -94,7 +94,7 @@ def run_nbval(folder: Path, book, patience: int = 60) -> list[str]:
     nbformat.write(book, folder / "book.ipynb")
     keep = Keep()
     quiet = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
-    quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.nbval_strict"]
+    quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.suite.nbval_strict"]
     options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={patience}"]
     pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
     return list(keep.said.values())
@@ -147,7 +147,7 @@ def test_what_the_chapters_gave_is_kept_for_the_site(tmp_path, monkeypatch):
         kept.update(json.loads((Path(folder) / "book.ipynb").read_text()))
         really_remove(folder)
 
-    monkeypatch.setattr("tools.nbval_strict.shutil.rmtree", rmtree)
+    monkeypatch.setattr("tools.suite.nbval_strict.shutil.rmtree", rmtree)
     view = new_code_cell("import ipywidgets\nipywidgets.IntSlider(5)", execution_count=1)
     view.outputs = value("IntSlider(value=5)")
     assert run_nbval(tmp_path, new_notebook(cells=[view])) == [""]

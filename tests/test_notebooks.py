@@ -1,7 +1,10 @@
 """What every chapter keeps to: hygiene, anatomy, shown code, solutions."""
 
 import ast
+import itertools
+import math
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -9,10 +12,20 @@ import torch
 
 import mha_utils
 from mha_utils import checks
-from tools.notebooks import FOLDER, LIVE, canonical, chapters, shown_name
-from tools.shown import shown_source
+from tools.notebooks import (
+    FACTS,
+    FOLDER,
+    LIVE,
+    SETTLES,
+    canonical,
+    chapters,
+    minutes_to_read,
+    shown_name,
+)
+from tools.suite.shown import shown_source
 
-HEADINGS = ["Before you start", "Live view", "Check", "Your turn", "Recap"]
+HEADINGS = ["Your turn", "Recap"]
+OUR_ERRORS = ("ValueError", "LostProcessError")
 PRIVATE = re.compile(r"(?<![\w./])/(?:home|root|Users|tmp|work|usr|opt)/|0x[0-9a-f]{6,}")
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 EACH = pytest.mark.parametrize("path", chapters(), ids=lambda p: p.stem)
@@ -60,7 +73,7 @@ def test_stores_nothing_of_the_machine_it_ran_on(path):
     notebook = read(path)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     for cell in notebook.cells:
-        assert set(cell.metadata) <= {"tags"}
+        assert set(cell.metadata) <= {"tags", "jupyter"}
         assert not PRIVATE.search(cell.source), cell.source
         for output in cell.get("outputs", []):
             assert not output.get("metadata")
@@ -73,17 +86,56 @@ def test_stores_nothing_of_the_machine_it_ran_on(path):
 def test_no_cell_escapes_the_comparison(path):
     """nbval obeys tags and comments that skip a cell; none is on the list of allowed ones.
 
-    A cell that measures the reader's machine is run, but its picture is not stored.
+    A cell that measures the reader's machine is run, but its picture is not stored: it or the
+    facts below it must claim something that is not a time.
     """
-    for cell in code_cells(read(path)):
+    cells = code_cells(read(path))
+    for cell, following in zip(cells, [*cells[1:], None]):
         assert "NBVAL" not in cell.source
         tags = set(cell.metadata.get("tags", []))
-        assert all(t.startswith("show:") or t == LIVE for t in tags)
+        folded = {FACTS, SETTLES, "hide-input", "hide-output"}
+        assert all(t.startswith("show:") or t in folded | {LIVE} for t in tags)
+        assert bool(folded & tags) == ("jupyter" in cell.metadata)
+        assert (FACTS in tags) == ("facts(" in cell.source)
+        assert bool({SETTLES, LIVE} & tags) >= (".settle(" in cell.source) >= (SETTLES in tags)
         if LIVE in tags:
-            assert path.name[:2] in ("03", "11")
-            assert "assert " in cell.source
+            assert path.name[:2] in ("11", "16")
+            assert "assert " in cell.source or FACTS in following.metadata.get("tags", [])
             assert cell.outputs == []
         assert not cell.source.rstrip().endswith(";")
+
+
+@EACH
+def test_what_is_stored_of_facts_holds(path):
+    for cell in code_cells(read(path)):
+        if FACTS in cell.metadata.get("tags", []):
+            lines = "".join(map(str, itertools.chain(*map(texts, cell.outputs)))).splitlines()
+            assert lines, cell.source
+            assert all(line.startswith("✓") for line in lines), lines
+
+
+@EACH
+def test_an_assert_is_rare(path):
+    lines = [line for cell in code_cells(read(path)) for line in cell.source.splitlines()]
+    asserts = sum(line.lstrip().startswith("assert") for line in lines)
+    assert asserts <= 0.05 * sum(bool(line.strip()) for line in lines)
+
+
+@EACH
+def test_there_is_something_to_play_with(path):
+    """A size to change within the first cells, a bet, a view with a name, code that follows it."""
+    cells = read(path).cells
+    start = "\n".join(cell.source for cell in cells[:10])
+    whole = "\n".join(cell.source for cell in cells)
+    assert "# change me" in start
+    assert re.search(r"^\w+ = widgets\.Bet\(", whole, re.MULTILINE)
+    assert ".settle(" in whole
+    assert "widgets.count_bets()" in whole
+    followed = re.findall(r"^@widgets\.follow\((\w+)", whole, re.MULTILINE)
+    assert followed
+    for name in followed:
+        assert re.search(rf"^{name} = ", whole, re.MULTILINE), name
+    assert (Path(__file__).parent / "tweaks" / f"{path.stem}.toml").exists()
 
 
 @EACH
@@ -94,9 +146,9 @@ def test_needs_no_network_and_no_installation(path):
 
 
 def printed_errors(source):
-    """The names of errors that a cell prints in words, but for ValueErrors: those are ours."""
+    """The names of errors that a cell prints in words, but for those that are ours."""
     for handler in (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ExceptHandler)):
-        if handler.name and getattr(handler.type, "id", None) != "ValueError":
+        if handler.name and getattr(handler.type, "id", None) not in OUR_ERRORS:
             calls = [n for line in handler.body for n in ast.walk(line) if isinstance(n, ast.Call)]
             shown = [c for c in calls if getattr(c.func, "id", None) in ("print", "display")]
             named = [n for c in shown for n in ast.walk(c) if isinstance(n, ast.Name)]
@@ -155,15 +207,13 @@ def test_has_the_anatomy_of_a_chapter(path):
     number = path.stem.split("_")[0]
     first = notebook.cells[0].source
     assert first.startswith(f"# {number} · "), first
-    assert "**Goal:**" in first
     assert "![" in first
     markdown = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     found = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     assert sorted(h for h in found if h in HEADINGS) == sorted(HEADINGS)  # each once
-    assert found[0] == "Before you start"
-    assert found[-3:] == ["Check", "Your turn", "Recap"]
-    assert "**Try:**" in markdown
-    assert "**Seen?**" in markdown
+    assert found[-2:] == ["Your turn", "Recap"]
+    said = re.search(r"\*\*Time:\*\* about (\d+) minutes to read", markdown)
+    assert abs(int(said[1]) - minutes_to_read(notebook)) <= 5
 
 
 def test_every_chapter_starts_with_the_same_cell():
@@ -189,15 +239,36 @@ def test_shown_source_leaves_out_only_checks_and_long_docstrings():
         shown_source("nonsense")
 
 
+SAYS_SO = ("08", "10", "11", "15")  # go on with the package's version under the same name
+
+
+@EACH
+def test_what_a_page_defines_stays_in_force(path):
+    """A later import over it would hide what a reader changes in it."""
+    made: set[str] = set()
+    for cell in code_cells(read(path)) * (path.name[:2] not in SAYS_SO):
+        for node in ast.parse(cell.source).body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("mha_utils"):
+                assert not made & {name.asname or name.name for name in node.names}, cell.source
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                made.add(node.name)
+
+
+LATER = {"Rotary", "KeyValueCache"}  # options of the layer: chapter 10 says who shows them
+
+
 def test_no_chapter_imports_attention_code_that_was_not_shown():
     seen = set()
     for path in chapters()[1:]:  # chapter 00 only demonstrates
+        below = {shown_name(cell) for cell in code_cells(read(path))}  # in the same chapter
         for cell in code_cells(read(path)):
             if name := shown_name(cell):
                 seen.add(name)
             for names in re.findall(r"^from mha_utils import (.*)$", cell.source, re.MULTILINE):
                 functions = {n.strip() for n in names.split(",")} & set(mha_utils.__all__)
-                assert functions - {"setup_chapter", "checked"} <= seen, (path.name, names)
+                left = functions - {"setup_chapter", "checked"} - below
+                assert left - LATER <= seen, (path.name, names)
+    assert seen >= LATER
 
 
 def exercises(path):
@@ -216,7 +287,7 @@ def test_solutions_pass_and_stubs_fail_kindly(path):
     assert 1 <= len(found) <= 3
     for stub, solution, check, answer in found:
         for source, passes in ((solution, True), (stub, False)):
-            namespace = {"checks": checks, "torch": torch}
+            namespace = {"checks": checks, "math": math, "torch": torch, "nn": torch.nn}
             exec(source, namespace)
             report = getattr(checks, check)(namespace[answer])
             assert bool(report) == passes, report

@@ -163,14 +163,6 @@ def test_a_choice_out_of_range_shows_the_last_sequence_and_head():
     assert view.png() == last.png()
 
 
-def test_an_impossible_state_is_shown_in_the_view():
-    view = widgets.Pipeline()
-    view.num_heads = 5
-    assert view.problem.startswith("ValueError: embed_dim must be divisible by num_heads")
-    view.num_heads = 4
-    assert view.problem == ""
-
-
 ERRORS = {
     "no sequence": ({"batch_size": 0}, "batch_size must be an integer of at least 1, got 0"),
     "large batch": ({"batch_size": 4}, "batch_size must be at most 3 to be drawn, got 4"),

@@ -6,8 +6,8 @@ import textwrap
 import pytest
 
 from tools import faults, planting
-from tools.fault_list import FAULTS, Fault
 from tools.planting import ROOT, copy_project, in_a_fork, planted
+from tools.planting.fault_list import FAULTS, Fault
 
 
 @pytest.fixture(scope="module")

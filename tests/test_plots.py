@@ -6,6 +6,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Annotation
 
 from mha_utils import plots, theme
 from mha_utils.plots import cost as plots_cost
@@ -13,7 +14,6 @@ from mha_utils.plots import heads as plots_heads
 from mha_utils.plots.heads import MARK
 
 matplotlib.use("agg")
-RED = to_hex(theme.OKABE_ITO["vermilion"])
 
 
 @pytest.fixture(autouse=True)
@@ -51,15 +51,26 @@ def test_a_matrix_shows_its_numbers_labels_and_limits():
     assert ax.get_title(loc="left") + ax.get_title() == "Now"
 
 
+def contrast(one, other) -> float:
+    """As in WCAG 2.2: 1 for equal colours, 21 for black on white."""
+    light = []
+    for colour in (one, other):
+        parts = [
+            s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in to_rgb(colour)
+        ]
+        light.append(np.dot(parts, [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(light) / min(light)
+
+
 def test_numbers_can_be_read_on_every_colour():
     values = np.linspace(-1, 1, 21)[None]
-    ax = plots.draw_matrix(values, numbers="{:.1f}")
-    (image,) = ax.images
-    for value, text in zip(values[0], ax.texts):
-        back = image.cmap(image.norm(value))[:3]
-        light = np.dot(back, [0.299, 0.587, 0.114])
-        assert (text.get_color() == "w") == (light < 0.5)
-    assert {text.get_color() for text in ax.texts} == {"w", theme.INK}
+    for cmap in (theme.SIGNED, theme.WEIGHTS):
+        ax = plots.draw_matrix(values, numbers="{:.1f}", cmap=cmap)
+        (image,) = ax.images
+        for value, text in zip(values[0], ax.texts):
+            back = image.cmap(image.norm(value))[:3]
+            assert contrast(back, text.get_color()) >= 4.5
+        assert {text.get_color() for text in ax.texts} == {"#000000", "#ffffff"}
 
 
 def test_options_of_a_matrix():
@@ -80,14 +91,15 @@ def test_tensors_of_any_dtype_are_drawn(dtype):
     assert plots.draw_matrix(values).images[0].get_array().tolist() == [[1, 0], [0, 1]]
 
 
-def test_what_is_not_finite_is_grey_and_does_not_set_the_scale():
+def test_what_is_not_finite_is_hatched_and_does_not_set_the_scale():
     ax = plots.draw_matrix([[float("nan"), 2.0], [float("-inf"), -1.0]])
     (image,) = ax.images
     assert (image.norm.vmin, image.norm.vmax) == (-2, 2)
     assert image.get_array().mask.tolist() == [[True, False], [True, False]]
-    assert to_hex(image.get_cmap().get_bad()) == theme.FORBIDDEN
+    assert [p[:2] for p in patches(ax)] == [(-0.5, -0.5), (-0.5, 0.5)]
+    assert {p.get_hatch() for p in ax.patches} == {"////"}
     assert texts(ax) == ["nan", "2", "-inf", "-1"]
-    assert ax.texts[0].get_color() == ax.texts[2].get_color() == theme.INK
+    assert ax.texts[0].get_color() == ax.texts[2].get_color() == "#000000"
     assert plots.draw_matrix([[float("nan")]]).images[0].norm.vmax == 1
 
 
@@ -102,6 +114,19 @@ def test_weights_have_one_scale_and_numbers_while_they_can_be_read():
     assert len(patches(plots.draw_weights(np.eye(2), ["a", "b"], highlight_row=0))) == 1
 
 
+def test_a_map_without_numbers_has_a_colour_scale_and_of_several_the_last():
+    def ends(ax) -> list[str]:
+        return [labels(strip.yaxis) for strip in ax.child_axes]
+
+    assert ends(plots.draw_matrix(VALUES)) == []
+    assert ends(plots.draw_matrix(VALUES, numbers=None)) == [["-4", "0", "4"]]
+    assert ends(plots.draw_weights(np.zeros((13, 13)), list("abcdefghijklm"))) == [["0", "1"]]
+    assert ends(plots.draw_matrix(VALUES, limits=(1, 2), numbers=None)) == [["1", "2"]]
+    axes = plt.subplots(1, 3)[1]
+    shown = [plots.draw_matrix(VALUES, numbers=None, ax=ax) for ax in axes]
+    assert [len(ends(ax)) for ax in shown] == [0, 0, 1]
+
+
 def test_side_by_side_each_matrix_has_its_title_and_columns():
     left, right = plots.draw_side_by_side(
         {"q": [[1, 2]], "scores": [[3, 4, 5]]}, rows=["it"], columns=["a", "b", "c"]
@@ -110,6 +135,16 @@ def test_side_by_side_each_matrix_has_its_title_and_columns():
     assert (labels(left.xaxis), labels(right.xaxis)) == (["a", "b"], ["a", "b", "c"])
     assert (labels(left.yaxis), labels(right.yaxis)) == (["it"], [""])
     assert (texts(left), texts(right)) == (["1", "2"], ["3", "4", "5"])
+    (left,) = plots.draw_side_by_side({"q": [[1, 2]]}, rows=["it"], columns=["a"])
+    assert labels(left.xaxis) == ["a", ""]
+
+
+@pytest.mark.parametrize("one_scale", [False, True])
+def test_side_by_side_a_colour_means_one_number_if_asked(one_scale):
+    matrices = {"small": [[1.0, -2.0]], "large": torch.tensor([[4.0, 0.0]])}
+    axes = plots.draw_side_by_side(matrices, rows=["it"], columns="ab", one_scale=one_scale)
+    limits = [ax.images[0].get_clim() for ax in axes]
+    assert limits == [(-4, 4) if one_scale else (-2, 2), (-4, 4)]
 
 
 def test_cells_have_the_colour_of_their_head():
@@ -129,15 +164,36 @@ def test_more_heads_than_colours_start_again():
     assert first[-1] == again[-1]
 
 
-def test_a_leak_is_blank_at_0_and_red_after_the_query():
-    leak = torch.tensor([[1.0, 0.0, 2.0], [0.0, 4.0, 0.0], [1.0, 1.0, 1.0]])
+def test_what_is_large_stays_a_picture_without_numbers():
+    size = (64, 64)
+    drawn = [
+        plots.draw_matrix(torch.ones(size)),
+        plots.draw_cells({"x": torch.arange(4096).view(size)}, lambda number: number)[0],
+        plots.draw_side_by_side({"x": torch.ones(size)}, rows=range(64), columns=range(64))[0],
+    ]
+    many = plots.draw_matrix(torch.ones(1, 1600))
+    shares = plots.draw_shares([0.1] * 64, list(range(64)))
+    for ax in (*drawn, many, shares):
+        assert max(ax.figure.get_size_inches()) <= 50
+    assert [texts(ax) for ax in drawn] == [[], [], []]
+    assert len(texts(many)) == 1600
+
+
+def test_a_leak_is_blank_at_0_and_orange_after_the_query():
+    leak = torch.tensor([[1.0, 0.0, 2.0], [0.0, 4.0, 0.5], [1.0, 1.0, 1.0]])
     ax = plots.draw_leak(leak, ["a", "b", "c"])
     assert ax.images[0].get_array().tolist() == (leak / 4).tolist()
+    beside = plots.draw_leak(leak, ["a", "b", "c"], darkest=8.0)
+    assert beside.images[0].get_array().tolist() == (leak / 8).tolist()
     assert (ax.images[0].norm.vmin, ax.images[0].norm.vmax) == (0, 1)
+    assert contrast(theme.PAPER, ax.images[0].cmap(0.0)[:3]) > 1.2  # nearly 0 is not blank
     by_colour = {}
     for left, top, *_, colour in patches(ax):
         by_colour.setdefault(colour, []).append((int(top + 0.5), int(left + 0.5)))
-    assert by_colour == {theme.PAPER: [(0, 1), (1, 0), (1, 2)], RED.lower(): [(0, 2)]}
+    strong, weak = (to_hex(matplotlib.colormaps[theme.FUTURE](share)) for share in (2 / 4, 0.5 / 4))
+    assert by_colour == {theme.PAPER: [(0, 1), (1, 0)], strong: [(0, 2)], weak: [(1, 2)]}
+    shades = [contrast(theme.PAPER, to_rgb(colour)) for colour in (weak, strong)]
+    assert 1.2 < shades[0] < shades[1]  # the stronger, the darker, and the weak ones are not blank
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("output of", "depends on")
     assert not patches(plots.draw_leak(torch.ones(1, 1), ["a"]))
     plots.draw_leak(torch.zeros(2, 2), ["a", "b"])  # nobody depends on anybody
@@ -167,6 +223,22 @@ def test_arcs_lead_from_the_query_to_the_answer():
     expected = r"^arc 'far' must join places 0 to 3, got \(1, 4\)$"
     with pytest.raises(ValueError, match=expected):
         plots_heads.draw_arcs(words, {"far": (1, 4)})
+
+
+def test_a_circle_has_an_arrow_from_one_token_to_each_that_it_may_ask():
+    arrows = {"previous": 1, "first": 0}
+    ax = plots_heads.draw_circle("abcd", [7, 8, 9, 6], 2, arrows, asked="first", title="T")
+    places = {t.get_text(): t.get_position() for t in ax.texts}
+    assert places["a"] == pytest.approx((0, 1))  # the first at the top, then clockwise
+    assert places["b"] == pytest.approx((1, 0))
+    assert places["8"] == pytest.approx((1.27, 0))
+    drawn = [t for t in ax.texts if isinstance(t, Annotation)]
+    assert [t.xy for t in drawn] == [pytest.approx(places[name]) for name in "ba"]
+    assert all(t.xyann == pytest.approx(places["c"]) for t in drawn)
+    assert [line.get_label() for line in ax.lines] == ["previous", "first"]
+    assert [line.get_linestyle() for line in ax.lines] == ["--", "-"]
+    faces = [to_rgb(circle.get_facecolor()) for circle in ax.patches]
+    assert [face == to_rgb(theme.QUERY) for face in faces] == [False, False, True, False]
 
 
 def test_marked_cells_are_framed():
@@ -220,32 +292,6 @@ def test_bars_stand_in_groups_with_their_values():
 
 # ---- costs -----------------------------------------------------------------------------
 
-MACHINE = {"device": "cpu", "hardware": "A CPU", "threads": 2, "date": "2026-01-02"}
-MACHINE |= {"versions": {"torch": "2.13"}}
-
-
-def row(median: float) -> dict:
-    return {"ratio": {"low": median / 2, "median": median, "high": 2 * median}}
-
-
-def test_ratios_are_drawn_fastest_on_top():
-    case = {"label": "sizes", "rows": {"slow": row(3.0), "fused": row(1.25), "odd": row(9.0)}}
-    ax = plots_cost.draw_ratios(case, MACHINE, title="Found", skip=("odd",))
-    fast, dot, slow, _, one = ax.lines
-    assert list(fast.get_xdata()) == [0.625, 2.5]
-    assert (list(dot.get_xdata()), list(dot.get_ydata())) == ([1.25], [0])
-    assert list(slow.get_xdata()) == [1.5, 6.0]
-    assert list(one.get_xdata()) == [1, 1]
-    assert texts(ax) == ["1.25", "3.00"]
-    assert labels(ax.yaxis) == ["fused", "slow"]
-    assert ax.get_ylim() == (1.5, -0.5)  # the first one on top
-    assert (fast.get_color(), slow.get_color()) == (theme.VALUE, theme.QUERY)
-    assert ax.get_title(loc="left") + ax.get_title() == "Found\nsizes"
-    assert "A CPU, 2 threads; torch 2.13; recorded 2026-01-02" in ax.get_xlabel()
-    low, high = ax.get_xlim()
-    shown = [(t, f"{t:g}") for t in (0.5, 0.7, 1, 1.5, 2, 3, 5, 10) if low < t < high]
-    assert list(zip(ax.get_xticks(), labels(ax.xaxis))) == shown
-
 
 def test_curves_over_lengths_say_their_slope():
     curves = {"maps": [1, 4, 16], "kernel": [2, 4, 8]}
@@ -263,18 +309,3 @@ def test_slope_is_the_exponent():
     x = [1, 2, 5, 10]
     for exponent in (0.5, 1, 2, 3):
         assert plots_cost.slope(x, [7 * n**exponent for n in x]) == pytest.approx(exponent)
-
-
-def test_the_roof_is_the_lower_of_two_limits():
-    limits = {"matmul_flops_per_second": {"float32": 100e9}, "copied_bytes_per_second": 10e9}
-    record = {"limits": limits, "machine": MACHINE}
-    ax = plots_cost.draw_roofline(record, {"fused": (2.0, 15e9), "maps": (30.0, 60e9)})
-    roof, fused, maps = ax.lines
-    for x, y in zip(roof.get_xdata(), roof.get_ydata()):
-        assert y == pytest.approx(min(10 * x, 100))
-    assert max(roof.get_xdata()) == pytest.approx(4 * 30)
-    assert (fused.get_xdata()[0], fused.get_ydata()[0]) == (2, 15)
-    assert (maps.get_xdata()[0], maps.get_ydata()[0]) == (30, 60)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["fused", "maps"]
-    assert ax.get_ylim()[1] == pytest.approx(300)
-    assert "A CPU, 2 threads" in ax.get_xlabel()

@@ -1,4 +1,4 @@
-"""A regression of speed shows: three ratios and two slopes, held loosely to the record.
+"""A regression of speed shows: six ratios and two slopes, held loosely to the record.
 
 Ratios of one run, factor 2: a test on a busy machine says whether something broke, not how fast
 it is. For that there is `make bench`.
@@ -9,6 +9,8 @@ import torch
 
 from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, bench
 from mha_utils.bench.cases import SMALL
+from mha_utils.bench.run import measure_task
+from mha_utils.bench.tasks import Task
 from mha_utils.plots.cost import slope
 
 NAMES = ["fused", "explicit", "nn.MultiheadAttention"]
@@ -31,6 +33,24 @@ def test_the_kernel_beats_the_maps():
     case = bench.Case((1, 1024, 256, 8))
     rows = bench.measure_case(case, ["fused", "explicit"], seconds=1.0)["rows"]
     assert rows["fused"]["seconds"] < rows["explicit"]["seconds"]
+
+
+EVERYDAY = {  # the target, and what a busy machine is allowed
+    "a cache beats a context": (Task("decoding", (1, 1025, 256, 8)), "no cache, context", 0.5),
+    "a mask costs one kernel": (Task("causal + padding", (2, 512, 256, 8)), "its parts", 2.0),
+    "shared heads are not copied": (
+        Task("shared heads", (2, 512, 256, 8), num_kv_heads=2),
+        "keys repeated by hand",
+        1.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_everyday_ratios(name):
+    task, other, most = EVERYDAY[name]
+    rows = measure_task(task, seconds=1.0)["rows"]
+    assert rows["fused"]["seconds"] < most * rows[other]["seconds"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tools import lab_browser
 from tools.chromium import NO_BROWSER, advice
-from tools.suite_report import state_of_checkout, what_is_missing
+from tools.suite.report import state_of_checkout, what_is_missing
 
 TESTS = """
 import pathlib, pytest
@@ -31,7 +31,7 @@ def run_suite(folder, *options, writes=()):
     (folder / "none.ini").write_text("[pytest]\n")
     (folder / ".gitignore").write_text("__pycache__/\n.pytest_cache/\nartifacts/\n")
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.suite_report", *options]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.suite.report", *options]
     command += ["-c", folder / "none.ini", f"--rootdir={folder}", folder]
     done = subprocess.run(command, capture_output=True, text=True, cwd=lab_browser.ROOT)
     return done.returncode, done.stdout

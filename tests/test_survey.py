@@ -73,6 +73,16 @@ def test_best_offset_is_the_most_frequent_distance():
     assert survey.best_offset([CAT, CAT, other]) == pytest.approx(2 / 3)
 
 
+def test_word_vectors_prefer_the_noun_that_is_closer_to_the_hint():
+    """The hint is what the twin has not: "soft"; words of both sentences do not count."""
+    ids = {word: i for i, word in enumerate(("cat", "mat", "soft", "tired", "it", "was"))}
+    vectors = torch.tensor([[1.0, 0], [0, 1.0], [0.6, 0.8], [5.0, 0], [3.0, 3.0], [9.0, 0]])
+    words = ["cat", "mat", "it", "was"]
+    twins = [Example([*words, "tired"], 2, 0), Example([*words, "soft"], 2, 1)]
+    expected = torch.tensor([[1.0], [0.8 - 0.6]])
+    torch.testing.assert_close(survey.vector_preference(vectors, ids, twins), expected)
+
+
 def test_preference_compares_with_the_twin_s_target():
     twin = Example(CAT.words, query=2, target=4)
     maps = looking_at(2, 5)
@@ -97,22 +107,22 @@ def test_same_word_counts_only_where_a_word_comes_twice():
     assert scores["same word"].tolist() == [0.5]  # "the" at 0 is seen from "the" at 3, not back
 
 
-def test_luck_grows_with_the_number_of_heads_and_is_beaten_by_knowledge():
+def test_chance_grows_with_the_number_of_heads_and_is_beaten_by_knowledge():
     g = torch.Generator().manual_seed(0)
     one, many = torch.randn(24, 1, generator=g), torch.randn(24, 200, generator=g)
-    few_heads, _ = survey.luck_of_the_best(one, per_coin=1)
-    many_heads, p = survey.luck_of_the_best(many, per_coin=1)
+    few_heads, _ = survey.best_by_chance(one, rows_per_coin=1)
+    many_heads, p = survey.best_by_chance(many, rows_per_coin=1)
     assert few_heads < many_heads < 1
     assert p > 0.05  # nothing to find
     knows = torch.cat([many, torch.ones(24, 1)], dim=1)
-    assert survey.luck_of_the_best(knows, per_coin=1)[1] < 0.01
+    assert survey.best_by_chance(knows, rows_per_coin=1)[1] < 0.01
 
 
 def test_twins_are_swapped_together():
     """A head that likes one noun is right in half of the sentences, whatever the coins say."""
     likes_one_noun = torch.tensor([1.0, -1.0]).repeat(12)[:, None]
-    assert survey.luck_of_the_best(likes_one_noun, per_coin=2) == (0.5, 1.0)
-    line, _ = survey.luck_of_the_best(likes_one_noun, per_coin=1)
+    assert survey.best_by_chance(likes_one_noun, rows_per_coin=2) == (0.5, 1.0)
+    line, _ = survey.best_by_chance(likes_one_noun, rows_per_coin=1)
     assert line > 0.6  # one coin a sentence would call that luck
 
 

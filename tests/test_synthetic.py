@@ -3,14 +3,20 @@
 import pytest
 import torch
 
-from mha_utils.experiments.grammar import ANIMALS, RELATIONS, SELVES, Grammar
+from mha_utils.experiments.grammar import PEOPLE, RELATIONS, Grammar
 from mha_utils.experiments.scores import mass_on
-from mha_utils.experiments.tasks import IGNORED, Lookups, RepeatedBlock, ThreeRelations
+from mha_utils.experiments.tasks import (
+    IGNORED,
+    Lookups,
+    OneOfThree,
+    RepeatedBlock,
+    ThreeRelations,
+)
 
 TASKS = {"lookups": Lookups(), "relations": ThreeRelations(), "repeats": RepeatedBlock()}
-TASKS["grammar"] = Grammar()
+TASKS |= {"grammar": Grammar(), "asked": OneOfThree()}
 EACH = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-CLASSES = pytest.mark.parametrize("name", ["relations", "repeats", "grammar"])
+CLASSES = pytest.mark.parametrize("name", ["relations", "asked", "repeats", "grammar"])
 
 
 def draw(task, count=8, seed=0):
@@ -89,43 +95,61 @@ def test_induction_places_are_all_that_followed_the_same_symbol():
     assert places["previous"][0].nonzero().tolist() == [[i, i - 1] for i in range(1, 8)]
 
 
-def test_grammar_settles_four_words():
+def candidates(grammar, words, places):
+    """For each relation the two answers between which a bag of words cannot choose."""
+    selves = {noun: own for own, nouns in PEOPLE.items() for noun in nouns}
+    verbs = dict(grammar.verbs)
+    sounds = {w: does for one, does in grammar.animals for w in (one, one + "s")}
+    before = words[: places["pronoun"][0]]
+    return {
+        "agreement": [selves[word] for word in before if word in selves],
+        "previous": [verbs[word] for word in before if word in verbs],
+        "pronoun": [sounds[word] for word in before if word in sounds],
+        "first": [words[0], words[2]],
+    }
+
+
+def test_grammar_asks_for_four_words_with_two_candidates_each():
     grammar = TASKS["grammar"]
-    sounds = dict(pair.split("/") for pair in ANIMALS.split())
     for seed in range(300):
         words, places = grammar.sentence(seed)
         assert len(words) <= grammar.seq_len + 1
         assert tuple(places) == RELATIONS
-        answer = {name: words[at] for name, (at, _) in places.items()}
+        for name, both in candidates(grammar, words, places).items():
+            assert len(set(both)) == len(both) == 2
+            assert words[places[name][0]] in both
         source = {name: words[at] for name, (_, at) in places.items()}
-        meant = next(p for word, p, _ in grammar.people if word == source["agreement"])
-        assert answer["agreement"] == SELVES[meant]
+        assert words[places["agreement"][0]] == candidates(grammar, words, places)["agreement"][0]
         assert words[places["agreement"][1] + 1] == "near"
-        assert (source["previous"], answer["previous"]) in grammar.verbs
+        assert (source["previous"], words[places["previous"][0]]) in map(tuple, grammar.verbs)
         assert words[places["previous"][0] - 1] == "only"
-        assert answer["first"] == words[0] == source["first"]
-        pronoun = words[places["pronoun"][0] - 1]
-        if pronoun == "it":
-            assert answer["pronoun"] == sounds[source["pronoun"]]
-        else:
-            meant = [w for w, p, _ in grammar.people if p == pronoun and w in words]
-            assert meant == [source["pronoun"]]  # nobody else can be meant
+        assert words[-1] == words[0] == source["first"]
+        plural = words[places["pronoun"][0] - 1] == "they"
+        assert plural == source["pronoun"].endswith("s")
 
 
-def test_the_noun_beside_the_subject_does_not_give_the_number_away():
-    """Else "themselves" could be guessed without the subject."""
-    grammar, seen = TASKS["grammar"], []
-    plural = {many for many, pronoun, _ in grammar.people if pronoun == "they"}
-    nouns = {word for word, _, _ in grammar.people}
+def test_a_bag_of_words_cannot_choose():
+    """Of the two candidates, each is right equally often, whatever the two are."""
+    grammar, first_is_right = TASKS["grammar"], {name: [] for name in RELATIONS}
     for seed in range(4000):
         words, places = grammar.sentence(seed)
-        beside = next(w for w in words[places["agreement"][1] + 1 :] if w in nouns)
-        seen.append((words[places["agreement"][1]] in plural, beside in plural))
-    shares = [
-        sum(b for s, b in seen if s == number) / sum(s == number for s, _ in seen)
-        for number in (False, True)
-    ]
-    assert abs(shares[0] - shares[1]) < 0.04
+        for name, both in candidates(grammar, words, places).items():
+            first_is_right[name].append(words[places[name][0]] == min(both))
+    for shares in first_is_right.values():
+        assert abs(sum(shares) / len(shares) - 0.5) < 0.03
+
+
+def test_one_of_three_asks_for_what_its_flag_says():
+    task = TASKS["asked"]
+    batch = draw(task, 20)
+    flag = batch.inputs[..., 3] - 48
+    assert torch.equal(flag, (batch.sources >= 0).int().argmax(dim=-1))
+    assert ((batch.sources >= 0).sum(dim=-1) == 1).all()
+    source = batch.sources.amax(dim=-1)
+    assert torch.equal(batch.targets[..., 0], batch.inputs[..., 0].gather(1, source))
+    before = (torch.arange(16) - 1) % 16
+    asked = batch.sources[..., 0] >= 0
+    assert torch.equal(batch.sources[..., 0][asked], before.expand_as(asked)[asked])
 
 
 @CLASSES
@@ -155,5 +179,5 @@ def test_exactly_what_has_a_source_is_asked(name):
     asked = (batch.targets != IGNORED).flatten(2).any(dim=-1)
     assert torch.equal(has_source.expand_as(asked), asked)
     assert (batch.sources >= -1).all()
-    if name == "grammar":  # four words of every sentence, each settled by one before
+    if name == "grammar":  # four words of every sentence, each given by one before
         assert (batch.sources >= 0).sum(dim=(1, 2)).tolist() == [len(RELATIONS)] * 50

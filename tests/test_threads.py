@@ -2,7 +2,7 @@
 
 import os
 
-from tools import threads
+from tools.suite import threads
 
 
 def test_a_reader_has_the_threads_that_torch_chooses(monkeypatch):

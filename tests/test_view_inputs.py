@@ -47,10 +47,27 @@ WRONG = [  # view, trait, value, what is said
     ("MemoryRibbon", "seq_len", 7, "seq_len must be at most 6 to be drawn, got 7"),
     ("MemoryRibbon", "step", "merge", "step must be one of steps="),
     ("LayerCost", "seq_len", 65, "seq_len must be one of 64, 128"),
+    ("PositionDials", "key_place", 32, "key_place must be at most 31 to be drawn, got 32"),
+    ("PositionDials", "distance", -1, "distance must be at least 0, got -1"),
+    ("PositionDials", "base", 0.0, "base must be a finite number above 0, got 0.0"),
+    ("ProcessTiles", "num_processes", 9, "num_processes must be at most 8 to be drawn, got 9"),
+    ("ProcessTiles", "way", "rings", "way must be one of"),
+    ("ProcessTiles", "step", 8, "step must be 0 to 7, got 8"),
     ("HeadBudget", "head_dim", 5, "head_dim must be one of 1, 2, 3, 4, 6, 8, 12, got 5"),
     ("TrainingFilm", "frame", 4, "frame must be 0 to 3, got 4"),
     ("TrainingFilm", "example", -1, "example must be 0 to 1, got -1"),
+    ("TrainingStaircase", "num_heads", 0, "num_heads must be an integer of at least 1, got 0"),
+    ("TrainingStaircase", "num_heads", 13, "num_heads must be at most 12 to be drawn, got 13"),
+    ("TrainingStaircase", "head_dim", 5, "head_dim must be one of 1, 2, 3, 4, 6, 8, 12, 16,"),
+    ("TrainingStaircase", "num_lookups", 7, "num_lookups must be at most 6 to be drawn, got 7"),
     ("BugHunt", "level", 4, "level must be one of [1, 2, 3], got 4"),
+    (
+        "WriterAtWork",
+        "head",
+        "2.0",
+        "head must be one of 0.0, 0.1, 0.2, 0.3, 1.0, 1.1, 1.2, 1.3, got",
+    ),
+    ("WriterAtWork", "temperature", 0.0, "temperature must be above 0 and finite, got 0.0"),
     ("MaskPainter", "allowed", [True], "allowed must hold T x T = 49 booleans, got 1"),
 ]
 
@@ -199,7 +216,7 @@ def test_a_page_holds_any_token(page, tmp_path, name):
     assert finding(page).split() == " ".join(view.finding().split()).split()
     assert page.locator(".mha-problem").is_hidden()
     assert errors == []
-    for canvas in page.locator("canvas[role=img]").all():
+    for canvas in page.locator("canvas[role]").all():
         assert 20 < canvas.bounding_box()["width"] < 1400
     assert page.evaluate("() => document.querySelectorAll('body > b, p > b b').length") == 0
 

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from view_grids import clamp, numbers
 from view_pictures import (
     HATCH,
@@ -14,12 +15,23 @@ from view_pictures import (
     require_colour,
     require_number,
     rgb,
+    shade,
 )
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, theme
 from mha_utils.widgets.memory_ribbon import STEPS, lay_out, origin
 
 CHOSEN = ("sequence", "token", "head", "column")
+
+
+def check_comparison(view, weights, pictures) -> None:
+    """The weights of the other head, and in signed colours the difference to them."""
+    head, other = (clamp(place, view.num_heads - 1) for place in (view.head, view.other))
+    check_image(of(pictures[0], "image")[0], weights[other])
+    (image,) = of(pictures[1], "image")
+    above = (weights[head] - weights[other]).double().ravel()
+    colours = [shade((round(128 * float(a)) / 128 + 1) / 2, theme.SIGNED) for a in above]
+    assert np.abs(np.subtract(image["pixels"], colours)).max() <= 2.5
 
 
 def head_explorer(view, seen) -> None:
@@ -37,6 +49,9 @@ def head_explorer(view, seen) -> None:
     row, column = clamp(view.row, length - 1), clamp(view.column, length - 1)
     head = clamp(view.head, view.num_heads - 1)
     *small, large, bars = seen["pictures"]
+    if view.other is not None:
+        *small, large, other, less = [*small, large]
+        check_comparison(view, weights, (other, less))
     for picture, each in zip(small, weights):
         check_image(of(picture, "image")[0], each)
     (image,) = of(large, "image")
@@ -44,7 +59,8 @@ def head_explorer(view, seen) -> None:
     left, side = image["x"], image["w"] / length
     assert (image["y"], image["h"]) == (left, image["w"])
     assert left + image["w"] <= large["width"]
-    query, cell = of(large, "frame")
+    query, cell, *inner = of(large, "frame")  # ink and paper: seen on every colour
+    assert len(inner) == (side - 4 >= 8)
     assert (query["x"], query["w"], query["stroke"]) == (left, image["w"], MARK.lower())
     assert abs(query["y"] - left - row * side) + abs(query["h"] - side) < 1e-6
     assert (query["line"] > 3) == view.locked
@@ -164,25 +180,40 @@ def block_names(step: str, shape: tuple) -> list[str]:
 
 
 def shape_letters(view, seen) -> None:
+    """Of each sequence x in one colour, a line as wide as x for each head, q in their colours."""
     (picture,) = seen["pictures"]
-    rects = of(picture, "rect")
+    rects, texts = of(picture, "rect"), of(picture, "text")
     B, T, D, H = view.batch_size, view.seq_len, view.embed_dim, view.num_heads
-    assert len(rects) == B * T * D
+    each = 2 * T * D + H
+    assert len(rects) == B * each
     side = rects[0]["w"] + 1.5
-    starts = [rects[b * T * D]["x"] for b in range(B)]
+    starts = [rects[b * each]["x"] for b in range(B)]
     assert all(b - a > D * side for a, b in itertools.pairwise(starts))
-    for n, rect in enumerate(rects):
-        b, d, t = np.unravel_index(n, (B, D, T))
-        assert abs(rect["x"] - starts[b] - d * side) < 1e-6
-        assert abs(rect["y"] - rects[0]["y"] - t * side) < 1e-6
-        require_colour(rect["fill"], theme.HEADS[d // (D // H) % len(theme.HEADS)])
+    for b, start in enumerate(starts):
+        x, lines, q = np.split(np.array(rects[b * each : (b + 1) * each]), [T * D, T * D + H])
+        require_cells(x, (start, rects[0]["y"], side), T, ["#a8a8a8"] * D)
+        heads = [theme.HEADS[d // (D // H) % len(theme.HEADS)] for d in range(D)]
+        require_cells(q, (start, q[0]["y"], side), T, heads)
+        assert x[-1]["y"] + side < lines[0]["y"]
+        for h, line in enumerate(lines):  # every head reads all of x
+            assert (line["x"], line["w"]) == (start, pytest.approx(D * side - 1.5))
+            assert line["y"] + line["h"] < (lines[h + 1] if h + 1 < H else q[0])["y"]
+            require_colour(line["fill"], theme.HEADS[h % len(theme.HEADS)])
     assert rects[-1]["x"] + side <= picture["width"] + 2
-    titles = [t for t in of(picture, "text") if t["y"] < rects[0]["y"]]
+    titles = [t for t in texts if t["y"] < rects[0]["y"]]
     assert [t["text"] for t in titles] == [f"sequence {b}" for b in range(B)]
     for title, start in zip(titles, starts):
         assert abs(title["x"] - start - D * side / 2) < 1
-    names = [t for t in of(picture, "text") if t["y"] > rects[-1]["y"]]
+    names = [t for t in texts if t["y"] > rects[-1]["y"] + side]
     assert [t["text"] for t in names] == [str(h) for h in range(H)] * B
-    for n, text in enumerate(names):
-        b, h = divmod(n, H)
-        assert abs(text["x"] - starts[b] - (h + 0.5) * D / H * side) < 1
+    assert [t["text"] for t in texts if t["x"] < starts[0]] == ["x", "q"]
+
+
+def require_cells(rects, place: tuple[float, float, float], rows: int, colours: list[str]) -> None:
+    """Column after column from left and top, `side` apart, in the colours of their columns."""
+    left, top, side = place
+    for n, rect in enumerate(rects):
+        column, row = divmod(n, rows)
+        assert abs(rect["x"] - left - column * side) < 1e-6
+        assert abs(rect["y"] - top - row * side) < 1e-6
+        require_colour(rect["fill"], colours[column])

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from view_grids import clamp, numbers
 from view_pictures import (
-    HATCH,
+    PAPER,
     Cell,
     Grid,
     check_axis,
@@ -34,7 +34,7 @@ def head_budget(view, seen) -> None:
 
     def cell(h: int, w: int) -> Cell:
         if (h, w) not in models:
-            return Cell(HATCH)
+            return Cell(PAPER)
         mean = models[h, w][0]
         return Cell(shade(mean), mean, h * w == view.budget)
 
@@ -66,6 +66,57 @@ def head_budget(view, seen) -> None:
         values, places = values + bounds, places + drawn[at : at + len(bounds)]
     assert len(of(chart, "stroke")) == 2
     check_axis(values, places)
+
+
+def staircase(heads: int, width: int, vectors: int) -> float:
+    return min(1, heads * min(8, width) / 8 / vectors)
+
+
+def training_staircase(view, seen) -> None:
+    stairs, chart = seen["pictures"]
+    width, vectors = view.head_dim, view.num_lookups
+    crosses = [(h, r2) for h, w, r2 in view.recorded if (w, vectors) == (width, 4)]
+    landed = crosses + [(run[0], max(run[-1], 0)) for run in view.runs]
+    line, *marks = of(stairs, "stroke")
+    middles = [np.mean(mark["path"], axis=0) for mark in marks]
+    points = [*map(tuple, line["path"]), *map(tuple, middles)]
+    every = range(1, 13)
+    ends = [(h + side, staircase(h, width, vectors)) for h in every for side in (-0.5, 0.5)]
+    across, at_x = ticks(stairs, "center", {str(h): h for h in every})
+    values, places = ticks(
+        stairs, "right", {"0": 0, "0.25": 0.25, "0.5": 0.5, "0.75": 0.75, "1": 1}
+    )
+    for (heads, r2), (x, y) in zip(ends + landed, points, strict=True):
+        across, at_x = [*across, heads], [*at_x, x]
+        values, places = [*values, r2], [*places, y]
+    check_axis(across, at_x)
+    check_axis(values, places)
+    colours = [circle["fill"] for circle in of(stairs, "fill")]
+    full = [colour == theme.HEADS[0].lower() for colour in colours]
+    assert full == [run[1:3] == [width, vectors] for run in view.runs]
+    rings = [mark["stroke"] == theme.OKABE_ITO["orange"].lower() for mark in marks[len(crosses) :]]
+    assert rings == [False] * (len(rings) - 1) + [True] * bool(rings)
+    training_curves(view, chart)
+    rows = [
+        [str(n), f"{h} × {w}", str(m), str(steps), f"{r2:.3f}", f"{staircase(h, w, m):.3f}"]
+        for n, (h, w, m, steps, r2) in enumerate(view.runs, start=1)
+    ]
+    assert [table[1:] for table in seen["tables"]] == [rows[-8:]]
+
+
+def training_curves(view, chart) -> None:
+    values, places = ticks(chart, "right", {"0": 0, "0.5": 0.5, "1": 1})
+    lines = [note for note in of(chart, "stroke") if len(note["path"]) == len(view.curve) > 0]
+    assert len(of(chart, "stroke")) == (4 if view.curve else 0)
+    if not view.curve:
+        return
+    loss, r2 = (line["path"] for line in lines)
+    steps, losses, scores = zip(*view.curve)
+    check_axis([*steps, *steps], [x for x, _ in loss + r2])
+    assert lines[0]["dash"] != lines[1]["dash"] == []
+    most = next(note for note in of(chart, "rect") if note["h"] == 1.5)
+    values += [*losses, *(max(score, 0) for score in scores), staircase(*view.runs[-1][:3])]
+    check_axis(values, places + [y for _, y in loss + r2] + [most["y"] + 0.75])
 
 
 def layer_cost(view, seen) -> None:

@@ -11,7 +11,13 @@ TWENTIETHS, ON = [n / 20 for n in range(19)], (False, True)
 
 # What each control must reach, from its first position to its last.
 REACH = {
-    "BugHunt": {"level": ("level", [1, 2, 3]), "suspect": ("suspect", range(1, 33))},
+    "BugHunt": {"level": ("level", [1, 2, 3]), "suspect": ("suspect", range(1, 32))},
+    "CacheShelf": {
+        "tokens so far": ("length", range(1, 11)),
+        "Hkv sets": ("num_kv_heads", (1, 2, 4, 8)),
+        "window": ("window", range(1, 11)),
+        "sinks": ("sinks", range(5)),
+    },
     "CellSteps": {
         "step": ("step", range(1, 7)),
         "query": ("query", range(10)),
@@ -61,6 +67,16 @@ REACH = {
         "sequence": ("sequence", range(2)),
         "head": ("head", range(3)),
     },
+    "PositionDials": {
+        "key at place, the query goes with it": ("key_place", range(32)),
+        "distance": ("distance", range(32)),
+    },
+    "ProcessTiles": {
+        "step": ("step", range(3)),
+        "P processes": ("num_processes", range(1, 9)),
+        "H heads": ("num_heads", range(1, 17)),
+        "T tokens": ("seq_len", range(1, 33)),
+    },
     "ShapeLetters": {
         "B sequences": ("batch_size", range(1, 4)),
         "T tokens": ("seq_len", range(1, 9)),
@@ -77,6 +93,12 @@ REACH = {
         "training step": ("frame", range(4)),
         "mark the answers": ("marks", ON),
     },
+    "TrainingStaircase": {
+        "heads H": ("num_heads", range(1, 13)),
+        "head width Dh": ("head_dim", (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)),
+        "vectors m": ("num_lookups", range(1, 7)),
+    },
+    "WriterAtWork": {"temperature": ("temperature", [n / 10 for n in range(1, 31)])},
 }
 
 
@@ -116,9 +138,16 @@ def all_steps() -> widgets.MemoryRibbon:
 
 def masked_steps() -> widgets.CellSteps:
     g = torch.Generator().manual_seed(4)
-    q, k, v = torch.randn(3, 5, 3, generator=g)
+    q, k = torch.randn(2, 5, 3, generator=g)
+    v = torch.randn(5, 4, generator=g)  # as many numbers as the view lists
     mask = torch.rand(5, 5, generator=g) < 0.5
     return widgets.CellSteps(list("abcde"), q, k, v, 1, 4, mask, step=5)
+
+
+def fast_dials() -> widgets.PositionDials:
+    """Eight pairs that all turn about as fast, more than stand in one line of a narrow page."""
+    q, k = torch.randn(2, 16, generator=torch.Generator().manual_seed(6))
+    return widgets.PositionDials(q, k, key_place=31, distance=0, base=2.0)
 
 
 def forgetful_pipeline() -> widgets.Pipeline:
@@ -127,13 +156,35 @@ def forgetful_pipeline() -> widgets.Pipeline:
     return view
 
 
+def long_film() -> widgets.TrainingFilm:
+    """Cells smaller than a word is high, a curve without squares, queries without an answer."""
+    words, g = [f"w{i}" for i in range(36)], torch.Generator().manual_seed(5)
+    maps = torch.rand(2, 2, 2, 36, 36, generator=g) / 4
+    sources = (torch.arange(36) - 3).expand(2, 36).clamp(min=-1)
+    curves = {"all": [0.2, 0.4], "three back": [0.1, 0.7]}
+    labels, heads = [words, words[::-1]], ["h 0", "h 1"]
+    return widgets.TrainingFilm([0, 50], maps, labels, heads, curves, {"three back": sources})
+
+
+def fresh_staircase() -> widgets.TrainingStaircase:
+    return widgets.TrainingStaircase(3, 8, 3, steps=150)
+
+
 def played_hunt() -> widgets.BugHunt:
     view = EXAMPLES["BugHunt"]()
     view.suspect = 3
     return view.ask("leak map").accuse(view.names[5]).accuse(view.names[0])
 
 
+def cleared_shelf() -> widgets.CacheShelf:
+    """As many words as there may be, most of them forgotten."""
+    words = [f"word{n}" for n in range(32)]
+    return widgets.CacheShelf(words, 12, 3, 4, length=24, window=5, sinks=2)
+
+
 MORE = {
+    "cleared shelf": cleared_shelf,
+    "one word": lambda: widgets.CacheShelf(["once"], 1, 1),
     "explorer of three heads": wide_explorer,
     "explorer of 25 words": many_words,
     "painter of small scores": flat_painter,
@@ -143,5 +194,11 @@ MORE = {
     "small weights": lambda: evenly(widgets.DropoutDraws),
     "more queries than keys": lambda: widgets.DropoutDraws(torch.full((3, 2), 0.25)),
     "pipeline with dropout": forgetful_pipeline,
+    "fast dials": fast_dials,
+    "one dial": lambda: widgets.PositionDials(torch.ones(2), torch.tensor([0.0, 2.0]), 0, 31),
+    "a ring": lambda: widgets.ProcessTiles(5, 3, 7, "ring", step=2),
+    "cut heads": lambda: widgets.ProcessTiles(8, 6, 30, "heads", step=1),
+    "long film": long_film,
+    "nothing trained": fresh_staircase,
     "a game": played_hunt,
 }

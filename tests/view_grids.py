@@ -55,7 +55,7 @@ def bug_hunt(view, seen) -> None:
         rows = zip(sizes.tolist(), right.tolist())
         return [[cell(*pair) for pair in zip(*row)] for row in rows]
 
-    hidden = [[Cell(HATCH, "?")] * size] * size
+    hidden = [[Cell(PAPER, "?")] * size] * size
     for drawn, table in zip(seen["pictures"], (cells(right), cells(mine) if is_open else hidden)):
         check_grid(drawn, Grid(view.tokens, view.tokens, table))
 
@@ -102,7 +102,7 @@ def dropout_draws(view, seen) -> None:
 
     def cell(number: float, before: float) -> Cell:
         if number == 0 and before > 0:
-            return Cell(HATCH)
+            return Cell(PAPER, "×")
         return weight_cell(number, framed=number > 1)
 
     for drawn, table in zip(seen["pictures"], (weights, made[-1], made.mean(dim=0)), strict=True):

@@ -2,14 +2,50 @@
 
 import numpy as np
 import torch
-from view_curves import slopes_of
+from view_curves import slopes_of, staircase
 from view_grids import clamp, numbers
 
-from mha_utils.widgets.memory_ribbon import STEPS
-from tools.comparing import same_text
+from mha_utils.widgets.kit.values import count, fixed
+from mha_utils.widgets.writer_at_work import named, there
+from tools.suite.comparing import same_text
+
+ARROWS = "arrow keys choose"
+EXPLORER = f"{ARROWS} a query and a key, Enter locks the query"
+COMPARING = [  # pictures between those of the explorer, while there is a head to compare with
+    f"Map of the other head's weights: {EXPLORER}",
+    f"Map of the first head less the other: {EXPLORER}",
+]
+KEYED = {  # pictures that are worked with keys: what they are and what keys do, always the same
+    "cache_shelf": [
+        "What is kept of each token: left and right arrow keys choose the newest token"
+    ],
+    "cell_steps": [f"Map of queries by keys: {ARROWS} a cell"],
+    "head_budget": [f"Map of scores by number of heads and head width: {ARROWS} a model"],
+    "head_explorer": [
+        f"Map of attention weights: {EXPLORER}",
+        f"Weights of the chosen query as bars: {EXPLORER}",
+    ],
+    "mask_painter": [f"Mask, queries by keys: {ARROWS} a cell, the space bar changes it"],
+    "memory_ribbon": [
+        f"The storage in a row: {ARROWS} a number",
+        f"The tensor in blocks: {ARROWS} a number",
+    ],
+    "pipeline": [f"The numbers of the tensor: {ARROWS} one"],
+    "position_dials": [
+        "Two tokens on a line: left and right arrow keys move both, up and down change the distance"
+    ],
+    "process_tiles": [
+        "What each process holds, heads by tokens: left and right arrow keys choose a step, "
+        "up and down a way"
+    ],
+    "training_film": [
+        "Attention maps of {heads} heads: left and right arrow keys choose a step",
+        "Scores at every training step: left and right arrow keys choose a step",
+    ],
+}
 
 
-def bug_hunt(view, said: str, seen: dict) -> list[str]:
+def bug_hunt(view, seen: dict) -> list[str]:
     title, who = view.pictures[view._picture][0], f"Suspect {view._number}"
     maps = [view._map(piece).ravel().tolist() for piece in (-1, view._piece)]
     right, mine = (rows_of(view.tokens, sizes) for sizes in maps)
@@ -37,75 +73,71 @@ def short(size: float) -> str:
     return f"{size:.{2 if abs(size) < 9.995 else 0}f}".replace("nan", "NaN")
 
 
-def cell_steps(view, said: str, seen: dict) -> list[str]:
-    names = ("The cell we want", "q · k", "Scores q · k / √Dh", "Scores, masked", "Weights")
-    return [f"{(*names, 'Weights')[view.step - 1]}, queries by keys. {said}"]
+def cache_shelf(view, seen: dict) -> list[str]:
+    kept, rows, tokens = len(view.kept()), view.num_heads, view.so_far
+    shelf = f"A shelf of {count(rows, 'row')}: {kept} of {count(tokens, 'token')} kept"
+    return [f"{shelf}, {view.numbers(rows)} numbers."]
 
 
-def dropout_draws(view, said: str, seen: dict) -> list[str]:
-    return [f"{title}. {said}" for title in ("Before dropout", "After this draw", "Average so far")]
-
-
-def head_budget(view, said: str, seen: dict) -> list[str]:
+def dropout_draws(view, seen: dict) -> list[str]:
+    rows, columns, _ = view.shape
+    draws = view.dropped()
+    maps = numbers(view.weights, rows, columns), draws[-1], draws.mean(axis=0)
+    queries = view.tokens if rows == columns else [f"query {i}" for i in range(rows)]
     return [
-        f"Map of scores by number of heads and head width. {said}",
+        f"{title}. Sums of the rows: {', '.join(sums_of(queries, weights.tolist()))}."
+        for title, weights in zip(("Before dropout", "After this draw", "Average so far"), maps)
+    ]
+
+
+def sums_of(words: list, rows: list) -> list[str]:
+    return [f"“{word}” {sum(row):.2f}" for word, row in zip(words, rows)]
+
+
+def head_budget(view, seen: dict) -> list[str]:
+    return [
         f"Scores by number of heads, for heads of width {view.head_dim} and for {view.budget} "
         "columns shared by all heads.",
     ]
 
 
-def head_explorer(view, said: str, seen: dict) -> list[str]:
-    count = len(view.tokens)
-    word = view.tokens[clamp(view.row, count - 1)]
-    label = f"Attention weights, {count} queries by {count} keys. {said}"
-    return [label, f"Weights of the query “{word}”, as bars."]
-
-
-def layer_cost(view, said: str, seen: dict) -> list[str]:
-    titles = ("Arithmetic", "Memory traffic", "Attention maps held")
-    return [f"{title} against T, three lines. {said}" for title in titles]
-
-
-def mask_painter(view, said: str, seen: dict) -> list[str]:
-    last = view.shape[0] - 1
-    (row, column), words = (clamp(n, last) for n in (view.row, view.column)), view.tokens
-    may = f"may attend, weight {view.weights()[row, column]:.2f}"
-    sizes = zip(words, view.influence()[row].tolist())
-    reached = ", ".join(f"“{word}” {short(size)}" for word, size in sizes if size > 0)
+def layer_cost(view, seen: dict) -> list[str]:
+    (header, *rows) = seen["tables"][0]
     return [
-        f"Mask, queries by keys. Row {row}, “{words[row]}”, column {column}, “{words[column]}”: "
-        f"{may if view.mask[row, column] else 'forbidden'}. Space changes it. {said}",
-        f"Leak map. The output of row {row}, “{words[row]}”, depends on {reached or 'no token'}.",
+        f"{title} against T, three lines. At T = {view.seq_len}: "
+        + ", ".join(f"{name} {cells[n]}" for name, *cells in rows)
+        + "."
+        for n, title in enumerate(header[1:])
     ]
 
 
-def memory_ribbon(view, said: str, seen: dict) -> list[str]:
-    count = view.batch_size * view.seq_len * view.num_heads * view.head_dim
-    return [f"Storage of {count} numbers. {said}", f"Tensor {STEPS[view.step].code}. {said}"]
+def mask_painter(view, seen: dict) -> list[str]:
+    row, words = clamp(view.row, view.shape[0] - 1), view.tokens
+    sizes = zip(words, view.influence()[row].tolist())
+    reached = ", ".join(f"“{word}” {short(size)}" for word, size in sizes if size > 0)
+    return [
+        f"Leak map. The output of row {row}, “{words[row]}”, depends on {reached or 'no token'}."
+    ]
 
 
-def pipeline(view, said: str, seen: dict) -> list[str]:
-    sequence, head = clamp(view.sequence, view.batch_size - 1), clamp(view.head, view.num_heads - 1)
-    shape = view.shape(view.tensor)
-    row, column = clamp(view.row, shape[-2] - 1), clamp(view.column, shape[-1] - 1)
-    which = [sequence, head][: len(shape) - 2]
-    number = view.tensors()[view.tensor][(*which, row, column)].item()
-    of_pairs = view.tensor in ("scores", "masked", "weights", "dropped")
-    names = ("query", "key") if of_pairs else ("token", "column")
-    shown = f"{number:.4f}".replace("-inf", "−∞").replace("-", "−")
-    read = (
-        f"{view.tensor}[{', '.join(map(str, (*which, row, column)))}] = {shown}: {names[0]} {row}"
-    )
-    title = f"{view.tensor} of sequence {sequence}" + f", head {head}" * (len(shape) == 4)
-    hint = f"{read}, {names[1]} {column}. Arrow keys or pointer choose a number."
-    return [None, f"{title}. {hint} {said}"]
+def position_dials(view, seen: dict) -> list[str]:
+    products = "; ".join(f"pair {n}: {fixed(p)}" for n, p in enumerate(view.products()))
+    scores = "; ".join(f"{far}: {fixed(view.score(far))}" for far in range(32))
+    return [
+        f"A dial for each pair of features, with a hand of q and one of k. Products: {products}.",
+        f"Score against distance. {scores}.",
+    ]
 
 
-def shape_letters(view, said: str, seen: dict) -> list[str]:
-    return [f"Cells coloured by head. {said}"]
+def process_tiles(view, seen: dict) -> list[str]:
+    return []
 
 
-def softmax_scale(view, said: str, seen: dict) -> list[str]:
+def shape_letters(view, seen: dict) -> list[str]:
+    return ["x, read whole by every head, and below it q, cut into heads"]
+
+
+def softmax_scale(view, seen: dict) -> list[str]:
     left, right = view.sides()
     quotient = "" if view.temperature == 1 else f" / {view.temperature:.1f}"
     names = f"q · k{quotient}", f"q · k / √{view.head_dim}"
@@ -129,17 +161,54 @@ def bars_label(name: str, side) -> str:
     return f"Softmax of {name}, weights from scores. {keys}."
 
 
-def training_film(view, said: str, seen: dict) -> list[str]:
+def training_staircase(view, seen: dict) -> list[str]:
+    most = [staircase(heads, view.head_dim, view.num_lookups) for heads in range(1, 13)]
+    stairs = f"Most R² by number of heads: {listed(enumerate(most, start=1))}."
+    if view.runs:
+        stairs += f" {len(view.runs)} trained, listed in the table."
+    recorded = [(h, r2) for h, w, r2 in view.recorded if w == view.head_dim]
+    if recorded and view.num_lookups == 4:
+        stairs += f" Recorded: {listed(recorded)}."
+    curves = "Loss and R² against training steps"
+    if not view.curve:
+        return [stairs, f"{curves}: nothing is trained yet"]
+    step, loss, r2 = view.curve[-1]
+    run = f"Run {len(view.runs)}, loss and R²{curves[11:]}"
+    return [stairs, f"{run}. At step {step}: loss {loss:.3f}, R² {r2:.3f}."]
+
+
+def listed(pairs) -> str:
+    return ", ".join(f"{heads}: {r2:.3f}" for heads, r2 in pairs)
+
+
+def writer_at_work(view, seen: dict) -> list[str]:
+    """The likely letters, and where the last letter looks: what is above a twentieth."""
+    chances = sorted(
+        ((p, letter) for p, letter in zip(view.chances().tolist(), view.letters)), reverse=True
+    )
+    likely = ", ".join(f"{named(letter)} {fixed(p, 3)}" for p, letter in chances if p > 0.05)
+    shares = view.weights()[view.heads.index(view.head)].tolist()
+    looks = [f"{there(view.story, n)} {fixed(p, 3)}" for n, p in enumerate(shares) if p > 0.05]
     return [
-        f"Attention maps of {len(view.heads)} heads. {said}",
-        f"Scores at every step; step {view.steps[view.frame]} is marked.",
+        f"Chances of the next letter at temperature {view.temperature:.1f}: {likely}.",
+        f"{view.story}. Where the last letter looks in head {view.head}: {', '.join(looks)}.",
     ]
 
 
 def check_labels(view, seen: dict) -> None:
-    """Every picture that is not hidden from a screen reader says what it shows."""
-    expected = globals()[view.script](view, view.finding(), seen)
-    said = [picture["label"] for picture in seen["pictures"]][-len(expected) :]
-    for label, right in zip(said, expected, strict=True):
-        assert (label is None) == (right is None)
-        assert label is None or same_text(label, right), (label, right)
+    """What keys work on says so and is a tab stop; all other pictures say what they show."""
+    pictures = [picture for picture in seen["pictures"] if picture["role"]]
+    keyed = [picture for picture in pictures if picture["role"] == "application"]
+    shown = [picture for picture in pictures if picture["role"] == "img"]
+    assert len(keyed) + len(shown) == len(pictures)
+    heads = len(getattr(view, "heads", []))
+    names = [name.format(heads=heads) for name in KEYED.get(view.script, [])]
+    if getattr(view, "other", None) is not None:
+        names[1:1] = COMPARING
+    assert [picture["label"] for picture in keyed] == names
+    assert all(picture["isStop"] for picture in keyed)
+    assert not any(picture["isStop"] for picture in seen["pictures"] if picture not in keyed)
+    expected = globals().get(view.script, lambda *_: [])(view, seen)
+    for picture, right in zip(shown, expected, strict=True):
+        assert same_text(picture["label"], right), (picture["label"], right)
+        assert view.finding() not in picture["label"]

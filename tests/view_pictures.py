@@ -99,7 +99,7 @@ def check_grid(picture: dict, grid: Grid) -> None:
     """Colours, numbers, words, marks and frames stand where they belong."""
     rects, rows, columns = of(picture, "rect"), len(grid.rows), len(grid.columns)
     assert len(rects) == rows * columns
-    left, top, side = rects[0]["x"] - 0.5, rects[0]["y"] - 0.5, rects[0]["w"] + 1
+    left, top, side = rects[0]["x"] - 1, rects[0]["y"] - 1, rects[0]["w"] + 1
     assert side >= 8
     texts = {}
     for text in of(picture, "text"):
@@ -111,7 +111,7 @@ def check_grid(picture: dict, grid: Grid) -> None:
         i, j = divmod(n, columns)
         cell = grid.cells[i][j]
         place = (rect["x"], rect["y"], rect["w"], rect["h"])
-        assert place == (left + j * side + 0.5, top + i * side + 0.5, side - 1, side - 1)
+        assert place == (left + j * side + 1, top + i * side + 1, side - 1, side - 1)
         require_colour(rect["fill"], cell.fill, (i, j))
         centre = left + (j + 0.5) * side, top + (i + 0.5) * side
         check_text(texts.get((i, j), []), centre, side, cell)
@@ -162,11 +162,11 @@ def check_marks(picture: dict, grid: Grid, left: float, top: float, side: float)
     frames, inner = of(picture, "frame"), set()
     for frame in frames:
         place = ((frame["y"] - top) / side, (frame["x"] - left) / side)
-        if frame["w"] == frame["h"] == side - 6:
+        if frame["w"] == frame["h"] == side - 5:
             inner.add(tuple(round(n - 3 / side, 3) for n in place))
     expected = {(i, j) for i, r in enumerate(grid.cells) for j, c in enumerate(r) if c.framed}
     assert inner == expected
-    marks = [f for f in frames if rgb(f["stroke"]) == rgb(MARK) and f["w"] != side - 6]
+    marks = [f for f in frames if rgb(f["stroke"]) == rgb(MARK) and f["w"] != side - 5]
     found = [(f["x"] - left, f["y"] - top, f["w"], f["h"]) for f in marks]
     if grid.row is not None:
         assert found == [(0, grid.row * side, len(grid.columns) * side, side)]

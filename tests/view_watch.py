@@ -9,6 +9,8 @@ RECORDER = """() => {
   const soon = (call) => { queueMicrotask(() => call(performance.now())); return 1; };
   window.requestAnimationFrame = soon;
   window.setTimeout = soon;
+  let chance = 0.1; // the same random numbers each time
+  Math.random = () => (chance = (chance * 16807 + 0.1) % 1);
   const notes = new WeakMap();
   window.notesOf = (canvas) => notes.get(canvas) ?? [];
   const style = (kind) => (kind instanceof CanvasPattern ? "hatch" : String(kind));
@@ -21,7 +23,8 @@ RECORDER = """() => {
     const place = at(pen, x, y);
     if (!notes.has(pen.canvas)) notes.set(pen.canvas, []);
     notes.get(pen.canvas).push({ what, x: place[0], y: place[1], fill: style(pen.fillStyle),
-      stroke: style(pen.strokeStyle), line: pen.lineWidth, ...more });
+      stroke: style(pen.strokeStyle), line: pen.lineWidth, dash: pen.getLineDash(),
+      alpha: pen.globalAlpha, ...more });
   };
   const watched = {
     clearRect: (pen) => notes.set(pen.canvas, []),
@@ -29,7 +32,7 @@ RECORDER = """() => {
     strokeRect: (pen, x, y, w, h) => note(pen, "frame", x, y, { w, h }),
     fillText: (pen, text, x, y) => note(pen, "text", x, y, { text: String(text),
       align: pen.textAlign, turned: pen.getTransform().b !== 0,
-      wide: pen.measureText(text).width, font: pen.font }),
+      wide: pen.measureText(text).width, font: pen.font, base: pen.textBaseline }),
     beginPath: () => { path = []; },
     moveTo: (pen, x, y) => path.push(at(pen, x, y)),
     lineTo: (pen, x, y) => path.push(at(pen, x, y)),
@@ -59,6 +62,7 @@ RECORDER = """() => {
   }
 }"""
 
+MAY_BE_NONE = ("other",)  # traits of which None is a value
 INK = "rgb(10, 20, 90)"  # of the page: nothing else is drawn in it
 
 # `play(acts, traits, full)`: one act after the other, and what the view shows after each of them.
@@ -71,7 +75,8 @@ PLAYER = """() => {
   const texts = (table) => [...table.rows].filter(shown)
     .map((row) => [...row.cells].map((cell) => cell.textContent));
   const pictures = () => [...root.querySelectorAll("canvas")].map((canvas) => ({
-    label: canvas.getAttribute("aria-label"), notes: window.notesOf(canvas),
+    label: canvas.getAttribute("aria-label"), role: canvas.getAttribute("role"),
+    isStop: canvas.tabIndex === 0, notes: window.notesOf(canvas),
     width: canvas.clientWidth, height: canvas.clientHeight, left: canvas.offsetLeft,
     drawn: [canvas.width, canvas.height].map((size) => size / devicePixelRatio),
     room: canvas.parentElement.clientWidth,
@@ -115,7 +120,7 @@ PLAYER = """() => {
       document.body.style.width = `${pixels}px`;
       const fits = (canvas) => canvas.clientWidth <= canvas.parentElement.clientWidth + 1;
       const settled = () => [...root.querySelectorAll("canvas")].every(fits);
-      for (let turn = 0; turn < 4 || (turn < 60 && !settled()); turn += 1) {
+      for (let turn = 0; turn < 4 || (turn < 600 && !settled()); turn += 1) {
         await new Promise(window.nextFrame); // a busy browser tells of a new size a little later
       }
     },
@@ -136,6 +141,7 @@ PLAYER = """() => {
         outputs: [...root.querySelectorAll("output")].map((node) => node.textContent),
         taken: taken(),
         hints: [...root.querySelectorAll(".mha-hint")].map((node) => node.textContent),
+        digest: window.digest?.(traits),
         ...(full ? { pictures: pictures(), boxes: boxes(), ink: getComputedStyle(root).color,
           totals: marked("mha-total"), chosen: marked("mha-chosen"),
           forbidden: forbidden(),
@@ -147,11 +153,10 @@ PLAYER = """() => {
 }"""
 
 
-def stage(page, view) -> list[dict]:
+def stage(page, view, recorder: str = RECORDER) -> list[dict]:
     """Show a view to the recorder; the list of its controls."""
     page.emulate_media(reduced_motion="reduce")
-    host(page, view, before=RECORDER)
-    page.add_style_tag(content=f":root {{ --jp-ui-font-color1: {INK}; }} {view._css}")
+    host(page, view, before=recorder, css=f":root {{ --jp-ui-font-color1: {INK}; }}")
     page.evaluate(PLAYER)
     page.evaluate("() => new Promise((r) => queueMicrotask(r))")
     return page.evaluate("() => window.inventory()")
@@ -159,10 +164,11 @@ def stage(page, view) -> list[dict]:
 
 def play(page, view, script: list, full: bool = True) -> list[dict]:
     """Do what `script` says and give back what the view shows after each act."""
+    kinds = bool | int | float | str | list
     names = [
         n
         for n in view.trait_names(sync=True)
-        if not n.startswith("_") and isinstance(getattr(view, n), bool | int | float | str | list)
+        if n in MAY_BE_NONE or (not n.startswith("_") and isinstance(getattr(view, n), kinds))
     ]
     return page.evaluate("([acts, names, full]) => play(acts, names, full)", [script, names, full])
 

@@ -23,4 +23,4 @@ fi
 rm -rf "$root/series" && mkdir "$root/series"
 git archive HEAD mha_utils tools notebooks benchmarks | tar -x -C "$root/series"
 chroot "$root" env QEMU_CPU=cortex-a72 PYTHONPATH=/site:/series OMP_NUM_THREADS=1 HOME=/tmp \
-    sh -c 'cd /series && python3 -m tools.chapter_runner "$@"' sh "$@"
+    sh -c 'cd /series && python3 -m tools.suite.chapter_runner "$@"' sh "$@"

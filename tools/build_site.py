@@ -11,11 +11,10 @@ import shutil
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
 from sphinx.cmd.build import main as sphinx
 
 from mha_utils.widgets.kit.page import embed, host_script
-from tools.notebooks import FOLDER, STATE, WIDGET, chapters, merge_streams
+from tools.notebooks import FOLDER, STATE, WIDGET, chapters, execute, merge_streams, small_png
 
 ROOT = FOLDER.parent
 CONFIGURATION = """
@@ -60,10 +59,10 @@ def build(target: Path, executed: Path | None = None) -> Path:
     (source / "index.md").write_text(front_page())
     (source / "notebooks").mkdir()
     for path in chapters():
-        ready = executed and executed / path.name
-        is_ready = ready is not None and ready.exists()
-        notebook = nbformat.read(ready if is_ready else path, as_version=4)
-        if not is_ready:
+        if executed and (executed / path.name).exists():
+            notebook = nbformat.read(executed / path.name, as_version=4)
+        else:
+            notebook = nbformat.read(path, as_version=4)
             execute(notebook)
         embed_views(notebook)
         nbformat.write(notebook, source / "notebooks" / path.name)
@@ -89,22 +88,21 @@ def front_page() -> str:
     )
 
 
-def execute(notebook) -> None:
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", store_widget_state=True)
-    client.execute(cwd=str(FOLDER))
-
-
 def embed_views(notebook) -> None:
     """Put each live view of an executed notebook into its page as HTML."""
     models = notebook.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
+    has_style = False  # one for all views of a page
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type != "code":
             continue
         cell.outputs = [o for o in merge_streams(cell.outputs) if not _is_closed(o, models)]
         for output in cell.outputs:
             data = output.get("data", {})
+            if "image/png" in data:
+                data["image/png"] = small_png(data["image/png"])
             if WIDGET in data:
                 state = state_of(models[data[WIDGET]["model_id"]])
+                state, has_style = state | ({"_css": ""} if has_style else {}), True
                 still = base64.b64decode(data["image/png"])
                 output.data = {"text/html": embed(f"v{number}", state, still, data["text/plain"])}
 

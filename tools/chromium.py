@@ -26,8 +26,8 @@ PACKAGES = {
 @functools.cache
 def chromium() -> str | None:
     """The path of a Chromium that starts: MHA_CHROMIUM, the machine's, else Playwright's."""
-    told = os.environ.get("MHA_CHROMIUM")
-    return next((path for path in [told] * bool(told) or _candidates() if _starts(path)), None)
+    named = os.environ.get("MHA_CHROMIUM")
+    return next((path for path in ([named] if named else _candidates()) if _starts(path)), None)
 
 
 def _candidates() -> list[str]:
@@ -42,7 +42,7 @@ def _candidates() -> list[str]:
 
 
 def _starts(path: str) -> bool:
-    """A placeholder that asks for another package, or one without its libraries, does not."""
+    """A script that only asks for another package, or a browser without its libraries, does not."""
     try:
         return subprocess.run([path, "--version"], capture_output=True, timeout=60).returncode == 0
     except (OSError, subprocess.TimeoutExpired):

@@ -1,6 +1,6 @@
 """How many planted faults does the suite notice? `make faults`, or `python -m tools.faults`.
 
-Every piece of the museum and every fault of `fault_list.py` is planted in a copy of the project.
+Every bug of the museum and every fault of `fault_list.py` is planted in a copy of the project.
 Then the chapters are run against their stored outputs, and, separately, pytest without chapters.
 In every chapter one stored number is changed, and nbval has to go red. The result is printed and
 stored in `benchmarks/faults.json`; with names, only their rows are made anew.
@@ -16,8 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.fault_list import FAULTS, Fault
-from tools.planting import ROOT, copy_project, in_a_fork, planted
+from tools.planting import ROOT, copy_project, planted, where
+from tools.planting.fault_list import FAULTS, Fault
+from tools.planting.witnesses import by_chapter, by_tests, preload
 
 TABLE = ROOT / "benchmarks" / "faults.json"
 EQUIVALENT: dict[str, str] = {}  # name -> why no test can notice it
@@ -25,10 +26,10 @@ TESTS = [  # those that know nothing of the museum; not the compilations, which 
     f"tests/test_{name}.py"
     for name in (
         *("multi_head", "attention", "modules", "fused", "ladder", "probes", "checks", "seeds"),
-        "mask_painter",
+        *("layer_matrix", "layer_numbers", "layer_options", "mask_painter"),
     )
 ]
-WITHOUT = "not compile"
+OF_BUGS = "10 12 15"  # chapters that judge bugs of the museum: 11 only measures other steps
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
 
 
@@ -43,39 +44,14 @@ def by_chapters(folder: Path, numbers: str, only: bool = False) -> str | None:
     for path in chapters_first(folder, numbers):
         if only and path.name[:2] not in numbers.split():
             break
-
-        def play(path=path):
-            from tools.chapter_runner import first_difference
-
-            return first_difference(path)
-
-        found = in_a_fork(folder, play)
-        if found:
+        if found := by_chapter(folder, path):
             return f"{path.stem}, {found}"
     return None
 
 
 def by_pytest(folder: Path) -> str | None:
     """The first test that fails; or None."""
-
-    def play():
-        import pytest
-
-        class Keep:
-            failed = None
-
-            def pytest_runtest_logreport(self, report):
-                self.failed = self.failed or (report.nodeid if report.failed else None)
-
-            def pytest_collectreport(self, report):
-                self.failed = self.failed or (report.nodeid if report.failed else None)
-
-        keep = Keep()
-        quiet = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:nbval"]
-        pytest.main([*quiet, "-k", WITHOUT, *TESTS], plugins=[keep])
-        return keep.failed
-
-    return in_a_fork(folder, play, seconds=600)
+    return by_tests(folder, ["-k", "not compile", *TESTS])
 
 
 def tamper(path: Path, seed: int = 0) -> str:
@@ -112,30 +88,17 @@ def museum_names() -> list[str]:
     return result.stdout.splitlines()
 
 
-def preload() -> None:
-    """What every child needs and no fault changes."""
-    os.environ |= {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
-    import anywidget
-    import IPython
-    import jaxtyping
-    import matplotlib.pyplot
-    import nbformat
-    import pytest
-    import torch
-
-    assert all((anywidget, IPython, jaxtyping, matplotlib, nbformat, pytest, torch))
-
-
 def title(fault: Fault | str) -> str:
     return f"museum: {fault}" if isinstance(fault, str) else fault.name
 
 
-def run_matrix(folder: Path, wanted: list[Fault | str]) -> dict:
+def run_matrix(folder: Path, faults: list[Fault | str]) -> dict:
     table = {}
-    for fault in wanted:
-        name, is_piece = title(fault), isinstance(fault, str)
+    for fault in faults:
+        name, is_bug = title(fault), isinstance(fault, str)
         with planted(folder, fault):
-            row = {"chapters": by_chapters(folder, "10 12" if is_piece else fault.chapters)}
+            chapters = OF_BUGS if is_bug else fault.chapters
+            row = {"chapters": by_chapters(folder, chapters, only=is_bug)}
             row["pytest"] = by_pytest(folder)
         table[name] = row
         line = f"{name:58} {row['chapters'] or 'SURVIVES':44.44}  {row['pytest'] or 'SURVIVES'}"
@@ -163,32 +126,30 @@ def tamper_all(folder: Path) -> dict:
     return table
 
 
-def stored_table() -> dict:
-    return json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {"faults": {}}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="faults and pieces to plant; all when left out")
+    parser.add_argument("names", nargs="*", help="faults and bugs to plant; all when left out")
     parser.add_argument("--tamper-only", action="store_true", help="plant none, change numbers")
-    given = parser.parse_args()
+    chosen = parser.parse_args()
     preload()
     name_of = {title(fault): fault for fault in [*museum_names(), *FAULTS]}
-    wanted = [name_of[n] for n in given.names] or list(name_of.values())
-    table = stored_table()
+    faults = [name_of[n] for n in chosen.names] or list(name_of.values())
+    table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {"faults": {}}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         copy_project(folder)
-        for found in (by_chapters(folder, ""), by_pytest(folder)):
-            if found:
-                sys.exit(f"red without any fault: {found}")
-        rows = table["faults"] | ({} if given.tamper_only else run_matrix(folder, wanted))
+        red = by_chapters(folder, "") or by_pytest(folder)
+        with planted(folder, "Steps"):  # the right steps, put in as bugs of the museum are
+            red = red or by_chapters(folder, OF_BUGS, only=True) or by_pytest(folder)
+        if red:
+            sys.exit(f"red without any fault: {red}")
+        rows = table["faults"] | ({} if chosen.tamper_only else run_matrix(folder, faults))
         table["faults"] = {name: rows[name] for name in name_of if name in rows}
-        if not given.names:
+        if not chosen.names:
             table["tampered"] = tamper_all(folder)
     print(summary(table["faults"], table.get("tampered", {})))
     TABLE.parent.mkdir(exist_ok=True)
-    TABLE.write_text(json.dumps(table, indent=1) + "\n")
+    TABLE.write_text(json.dumps(where() | table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

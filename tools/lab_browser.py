@@ -13,8 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from tools import threads
 from tools.chromium import NO_BROWSER, chromium
+from tools.suite import threads
 
 ROOT = Path(__file__).parents[1]
 FLAGS = [
@@ -23,9 +23,9 @@ FLAGS = [
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
+    "--disable-sync",
     "--disable-background-networking",
     "--disable-component-update",
-    "--disable-sync",
 ]
 
 
@@ -60,8 +60,17 @@ def jupyter_server(root: Path) -> Iterator[str]:
             _wait_for(server, address, Path(f"{home}/log"))
             yield address
         finally:
-            server.terminate()
-            server.wait(timeout=20)
+            _stop(server)
+
+
+def _stop(server: subprocess.Popen) -> None:
+    """Ask it to stop, then make it: its kernels leave when they see that it is gone."""
+    server.terminate()
+    try:
+        server.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def _no_questions(home: Path) -> None:
@@ -119,14 +128,7 @@ class Lab:
         """Run every cell in the fresh kernel and wait until the last one is done."""
         self.command("notebook:clear-all-cell-outputs")
         self.command("notebook:run-all-cells")
-        deadline = time.monotonic() + timeout / 1000
-        while not self._all_done():
-            if time.monotonic() > deadline:
-                raise TimeoutError("the notebook did not finish")
-            self.page.wait_for_timeout(300)
-
-    def _all_done(self) -> bool:
-        return self.page.evaluate(
+        self.page.wait_for_function(
             """() => {
               const panel = window.jupyterapp?.shell?.currentWidget;
               const cells = panel?.content?.model?.cells;
@@ -135,7 +137,8 @@ class Lab:
               const code = Array.from(cells).filter((c) => c.type === "code");
               const counts = code.map((c) => c.executionCount);
               return idle && counts.every((count, i) => count === i + 1);
-            }"""
+            }""",
+            timeout=timeout,
         )
 
     def error_outputs(self) -> list[str]:
@@ -147,6 +150,28 @@ class Lab:
                 .filter((o) => o.output_type === "error" || o.name === "stderr")
                 .map((o) => o.evalue ?? String(o.text));
             }"""
+        )
+
+    def output(self, cell: int) -> str:
+        """What stands below a cell that is in sight."""
+        place = f'[data-windowed-list-index="{cell}"] .jp-OutputArea-output'
+        return self.page.locator(place).first.inner_text()
+
+    def wait_for_output(self, cell: int, start: str, timeout: float = 20_000) -> None:
+        self.page.wait_for_function(
+            """([cell, start]) => document
+                .querySelector(`[data-windowed-list-index="${cell}"] .jp-OutputArea-output`)
+                ?.innerText.startsWith(start)""",
+            arg=[cell, start],
+            timeout=timeout,
+        )
+
+    def edit(self, cell: int, source: str) -> None:
+        """Write another source into a cell, as a reader types it."""
+        self.page.evaluate(
+            """([cell, source]) => window.jupyterapp.shell.currentWidget
+                .content.model.cells.get(cell).sharedModel.setSource(source)""",
+            [cell, source],
         )
 
     def views(self) -> list[int]:

@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 torch=$(grep -m1 '^torch==' requirements.lock 2>/dev/null || echo torch==2.13.0)
 "$folder/venv/bin/pip" install --quiet "$torch" --editable '.[lab,test,dev,bench]'
 # What the packages with published weights ask for is not needed.
-sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",' |
+"$folder/venv/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["trained"])' |
     xargs "$folder/venv/bin/pip" install --quiet --no-deps
 {
     echo "# Written by make lock. Used as constraints: pip install -c requirements.lock -e '.[lab]'"

@@ -3,24 +3,23 @@
 A seeded sample of changes (a comparison, a constant, a sign, an argument, a statement, ...) that
 nobody chose, with a share for each group of files. Each is tried against the tests that call what
 is changed, until one is red; what survives them against the chapters that call it. A survivor is
-a hole in the tests, or no test can notice it: then `mutants_equivalent.json` says why.
+a hole in the tests, or no test can notice it: then `mutation/equivalent.json` says why.
 `--list` names the mutants of a sample without trying them.
 """
 
 import argparse
 import json
 import random
-import subprocess
 import sys
-from pathlib import Path
 
-from tools.mutant_sample import GROUPS, PACKAGE, draw, mutants_of, sample
-from tools.mutant_stages import CACHE, run_sample
-from tools.mutations import Mutant
-from tools.planting import ROOT
+from tools.mutation.python import Mutant
+from tools.mutation.sample import GROUPS, PACKAGE, draw, mutants_of, sample
+from tools.mutation.trial import CACHE, run_sample
+from tools.planting import ROOT, where
 
 TABLE = ROOT / "benchmarks" / "mutants.json"
-REASONS = Path(__file__).with_name("mutants_equivalent.json")
+ENOUGH = 130  # faults of a sample whose rate is compared with others
+REASONS = ROOT / "tools" / "mutation" / "equivalent.json"
 
 
 def main() -> None:
@@ -31,20 +30,20 @@ def main() -> None:
     parser.add_argument("--files", nargs="*", help="as core/modules.py or widgets/pipeline.js")
     parser.add_argument("--list", action="store_true", help="name the mutants and stop")
     parser.add_argument("--store", action="store_true", help=f"keep the result in {TABLE.name}")
-    given = parser.parse_args()
-    if given.files:
-        found = [mutants_of(PACKAGE / name) for name in given.files]
-        chosen = {"files": draw(found, given.count, random.Random(given.seed))}
+    options = parser.parse_args()
+    if options.files:
+        found = [mutants_of(PACKAGE / name) for name in options.files]
+        chosen = {"files": draw(found, options.count, random.Random(options.seed))}
     else:
-        chosen = sample(given.seed, given.count, given.groups)
+        chosen = sample(options.seed, options.count, options.groups)
     mutants = [mutant for group in chosen.values() for mutant in group]
-    if given.list:
+    if options.list:
         sys.exit("\n".join(mutant.name for mutant in mutants))
-    noticed = run_sample(mutants, CACHE / f"seed_{given.seed}.jsonl")
+    noticed = run_sample(mutants, CACHE / f"seed_{options.seed}.jsonl")
     result = result_of(chosen, noticed)
     print(summary(result))
-    if given.store:
-        store({"seed": given.seed} | where() | result)
+    if options.store:
+        store({"seed": options.seed} | where() | result)
 
 
 def result_of(chosen: dict[str, list[Mutant]], noticed: dict[str, str | None]) -> dict:
@@ -74,20 +73,17 @@ def summary(result: dict) -> str:
     return "\n".join(lines)
 
 
-def where() -> dict:
-    """The machine, the date and the commit that a sample was tried on."""
-    from mha_utils.bench.record import describe_machine
-
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    return {"commit": commit, "machine": describe_machine("cpu")}
-
-
 def store(row: dict) -> None:
-    """Add a sample to the table; the same seed tried again on another commit is another row."""
+    """Add a sample to the table, a small one to the small ones.
+
+    The same seed tried again on another commit is another row.
+    """
     table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {"samples": []}
-    kept = [r for r in table["samples"] if (r["seed"], r["commit"]) != (row["seed"], row["commit"])]
-    table["samples"] = [*kept, row]
+    planted = sum(group["planted"] for group in row["groups"].values())
+    kind = "samples" if planted >= ENOUGH else "small"
+    others = table.get(kind, [])
+    kept = [r for r in others if (r["seed"], r["commit"]) != (row["seed"], row["commit"])]
+    table[kind] = [*kept, row]
     TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

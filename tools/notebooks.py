@@ -17,11 +17,16 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from tools.shown import shown_source
+from tools.suite.shown import shown_source
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LIVE = "live"  # a cell that measures the reader's machine: stored without its outputs
+FACTS = "facts"  # a cell that calls `facts`: stored with its source folded
+FOLDED = "hide-input"  # a cell whose source is folded: plumbing that a reader may unfold
+UNSEEN = "hide-output"  # a cell whose output is folded
+HIDDEN = {"source_hidden": FOLDED, "outputs_hidden": UNSEEN}  # what JupyterLab calls it
+SETTLES = "settles"  # a cell that settles a bet: stored with its output folded
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -44,7 +49,8 @@ def sync(notebook) -> None:
 
 def execute(notebook) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False)
+    options = {"record_timing": False, "store_widget_state": True}
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", **options)
     client.execute(cwd=str(FOLDER))
 
 
@@ -56,6 +62,13 @@ def canonical(notebook) -> None:
     for cell in notebook.cells:
         tags = cell.metadata.get("tags")
         cell.metadata = {"tags": tags} if tags else {}
+        if FACTS in (tags or ()):  # the reader sees sentences, and unfolds the proof
+            cell.metadata["tags"] = [FACTS, FOLDED]
+        if SETTLES in (tags or ()):
+            cell.metadata["tags"] = [SETTLES, UNSEEN]
+        tags = cell.metadata.get("tags", ())
+        hidden = {name: True for name, tag in HIDDEN.items() if tag in tags}
+        cell.metadata |= {"jupyter": hidden} if hidden else {}
         cell.source = "\n".join(line.rstrip() for line in cell.source.strip().splitlines())
         digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1
@@ -67,6 +80,17 @@ def canonical(notebook) -> None:
             cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
 
 
+def is_folded(cell) -> bool:
+    return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+
+
+def minutes_to_read(notebook) -> float:
+    """180 words of prose a minute, and a third of a minute for each cell of code in sight."""
+    words = sum(len(c.source.split()) for c in notebook.cells if c.cell_type == "markdown")
+    seen = sum(c.cell_type == "code" and not is_folded(c) for c in notebook.cells)
+    return words / 180 + seen / 3
+
+
 def style(path: Path) -> str:
     notebook = nbformat.read(path, as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
@@ -74,13 +98,16 @@ def style(path: Path) -> str:
     words = [len(c.source.split()) for c in notebook.cells if c.cell_type == "markdown"]
     pictures = sum("image/png" in str(c.outputs) for c in code)
     pictures += sum("../media/" in c.source for c in notebook.cells)
+    cells = [c for c in code if FACTS in c.metadata.get("tags", [])]
+    told = "".join(str(o.get("text", "")) for c in cells for o in c.outputs)
+    facts = sum(line.startswith(("✓", "✗")) for line in told.splitlines())
     runs = "".join("c" if c.cell_type == "code" else " " for c in notebook.cells).split()
     return (
         f"{path.name:24} cells {len(notebook.cells):3}   code lines: median "
         f"{statistics.median(lines):.0f}, most {max(lines):2}   prose words: median "
-        f"{statistics.median(words):.0f}, most {max(words):3}   cells a picture "
+        f"{statistics.median(words):.0f}, most {max(words):3}   facts {facts:2}   cells a picture "
         f"{len(notebook.cells) / max(pictures, 1):.1f}   code cells in a row {max(map(len, runs))}"
-        f"   {path.stat().st_size // 1024} kB"
+        f"   {path.stat().st_size // 1024} kB   {minutes_to_read(notebook):.0f} minutes"
     )
 
 
@@ -100,16 +127,17 @@ def _clean(output) -> None:
         output.data.pop(WIDGET, None)
         output.metadata = {}
         if "image/png" in output.data:
-            output.data["image/png"] = _small_png(output.data["image/png"])
+            output.data["image/png"] = small_png(output.data["image/png"])
 
 
-def _small_png(encoded: str) -> str:
-    """The same picture with at most 256 colours: a third of the size."""
+def small_png(encoded: str) -> str:
+    """The same picture with at most 256 colours: a third of the size. What is clear stays so."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
     if picture.mode == "P":
         return encoded
     buffer = io.BytesIO()
-    picture.convert("RGB").quantize(256).save(buffer, "png", optimize=True)
+    octree = {"method": Image.Quantize.FASTOCTREE, "dither": Image.Dither.NONE}  # keeps opacity
+    picture.convert("RGBA").quantize(256, **octree).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()
 
 

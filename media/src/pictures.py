@@ -1,18 +1,17 @@
 """Draw the pictures in media/: `make media`."""
 
 import itertools
-from pathlib import Path
 
+from block import block, heads_read
+from boxes import GREY, MEDIA, draw_arrow, draw_box, save
 from matplotlib import pyplot as plt
-from matplotlib.patches import FancyBboxPatch
 
 from mha_utils import theme
 
-MEDIA = Path(__file__).parents[1]
 NOTEBOOKS = MEDIA.parent / "notebooks"
 
 CHAPTERS = (
-    ("00", "start here", "How do I use\nthis series?"),
+    ("00", "start here", "What is this?\nAm I ready?"),
     ("01", "single head", "What does\none head compute?"),
     ("02", "why many heads", "What can one\nhead not do?"),
     ("03", "stacked heads", "How do H heads\nrun side by side?"),
@@ -26,12 +25,18 @@ CHAPTERS = (
     ("11", "on the GPU", "What does it cost,\nand where?"),
     ("12", "bug hunt", "Which bugs keep\nevery shape right?"),
     ("13", "what heads learn", "Which popular\nclaims hold?"),
+    ("14", "positions", "How does a head\nknow the order?"),
+    ("15", "decoding", "How does it write\none token at a time?"),
+    ("16", "it writes", "Does my layer work\nin a real model?"),
+    ("17", "many processes", "What if one machine\nis not enough?"),
+    ("90", "published walks", "Do the printed\nnumbers hold?"),
 )
 PARTS = {
     "one head": ("00", "01", "02"),
     "from many heads to the module": ("03", "04", "05", "06", "07", "08", "09", "10"),
-    "beyond": ("11", "12", "13"),
+    "beyond": ("11", "12", "13", "14", "15", "16", "17", "90"),
 }
+ROUTES = {"90 min": ("01", "03", "06", "09"), "lab": ("02", "12", "13", "16")}  # and all in order
 PART_COLOURS = (theme.QUERY, theme.VALUE, theme.OKABE_ITO["vermilion"])
 
 STEPS = (
@@ -61,28 +66,19 @@ LIT = {
     "12": tuple(name for name, _ in STEPS),
     "10": tuple(name for name, _ in STEPS),
     "13": ("q k v", "softmax"),
+    "14": ("x", "q k v", "q kᵀ / √Dh"),
+    "15": ("q k v", "mask", "weights · v"),
+    "16": tuple(name for name, _ in STEPS),
+    "17": tuple(name for name, _ in STEPS),
+    "90": tuple(name for name, _ in STEPS),
 }
-
-
-def draw_box(ax, x, y, width, height, colour, filled) -> None:
-    ax.add_patch(
-        FancyBboxPatch(
-            (x, y),
-            width,
-            height,
-            boxstyle="round,pad=0,rounding_size=0.12",
-            facecolor=colour if filled else theme.PAPER,
-            edgecolor=colour,
-            linewidth=1.6,
-            linestyle="-" if filled else (0, (3, 2)),
-        )
-    )
 
 
 def series_map() -> None:
     """Every chapter as a station; filled stations exist, dashed ones are being built."""
     exists = {path.name[:2] for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")}
-    fig, ax = plt.subplots(figsize=(11, 5.0))
+    lowest = -1.75 * ((len(CHAPTERS) - 1) // 5) - 0.1
+    fig, ax = plt.subplots(figsize=(11, 0.9 * (1.95 - lowest)))
     places = {c[0]: (i % 5 * 2.2, -(i // 5) * 1.75) for i, c in enumerate(CHAPTERS)}
     colours = {n: c for c, ns in zip(PART_COLOURS, PARTS.values()) for n in ns}
     for number, title, question in CHAPTERS:
@@ -93,11 +89,13 @@ def series_map() -> None:
         ax.text(x + 0.1, y + 1.08, number, color=ink, fontsize=7.5, va="top", fontweight="bold")
         ax.text(x + 0.35, y + 1.08, title, color=ink, fontsize=7.5, va="top", fontweight="bold")
         ax.text(x + 0.1, y + 0.68, question, color=ink, fontsize=8, va="top", linespacing=1.35)
-    arrow = {"arrowstyle": "-|>", "color": theme.MUTED, "linewidth": 1.2}
+        route = next((route for route, numbers in ROUTES.items() if number in numbers), "")
+        look = {"color": ink, "fontsize": 8, "ha": "right", "style": "italic", "weight": "bold"}
+        ax.text(x + 1.8, y + 0.08, route, **look)
     for (a, *_), (b, *_) in itertools.pairwise(CHAPTERS):
         (ax_, ay), (bx, by) = places[a], places[b]
         if ay == by:
-            ax.annotate("", (bx, by + 0.6), (ax_ + 1.9, ay + 0.6), arrowprops=arrow)
+            draw_arrow(ax, (ax_ + 1.9, ay + 0.6), (bx, by + 0.6), linewidth=1.2)
         else:
             middle = by + 1.48
             ax.plot(
@@ -106,13 +104,13 @@ def series_map() -> None:
                 color=theme.MUTED,
                 linewidth=1.2,
             )
-            ax.annotate("", (bx + 0.95, by + 1.2), (bx + 0.95, middle), arrowprops=arrow)
+            draw_arrow(ax, (bx + 0.95, middle), (bx + 0.95, by + 1.2), linewidth=1.2)
     for i, (part, colour) in enumerate(zip(PARTS, PART_COLOURS)):
         ax.text((0, 1.6, 5.75)[i], 1.62, f"■ {part}", color=colour, fontsize=10, fontweight="bold")
     missing = len(CHAPTERS) - len(exists & {c[0] for c in CHAPTERS})
     if missing:
         ax.text(7.3, 1.62, "dashed: being written", color=theme.MUTED, fontsize=9)
-    ax.set(xlim=(-0.1, 10.9), ylim=(-3.6, 1.95), aspect="equal")
+    ax.set(xlim=(-0.1, 10.9), ylim=(lowest, 1.95), aspect="equal")
     save(fig, ax, "map.png")
 
 
@@ -121,27 +119,21 @@ def pipeline(number: str) -> None:
     fig, ax = plt.subplots(figsize=(11, 1.25))
     for i, (name, shape) in enumerate(STEPS):
         x, lit = i * 1.5, name in LIT[number]
-        draw_box(ax, x, 0, 1.2, 0.62, theme.QUERY if lit else "#a8a8a8", lit)
+        draw_box(ax, x, 0, 1.2, 0.62, theme.QUERY if lit else GREY, lit)
         colour = "white" if lit else theme.MUTED
         ax.text(x + 0.6, 0.31, name, ha="center", va="center", fontsize=7.6, color=colour)
         ax.text(x + 0.6, -0.2, shape, ha="center", va="center", fontsize=7, color=theme.MUTED)
         if i:
-            arrow = {"arrowstyle": "-|>", "color": theme.MUTED}
-            ax.annotate("", (x, 0.31), (x - 0.3, 0.31), arrowprops=arrow)
+            draw_arrow(ax, (x - 0.3, 0.31), (x, 0.31))
     ax.set(xlim=(-0.1, 16.3), ylim=(-0.45, 0.8), aspect="equal")
     save(fig, ax, f"pipeline_{number}.png")
-
-
-def save(fig, ax, name: str) -> None:
-    ax.axis("off")
-    fig.savefig(MEDIA / name, dpi=150, metadata={"Software": None})
-    plt.close(fig)
-    print(f"media/{name}")
 
 
 def main() -> None:
     plt.rcParams.update(theme.RC)
     series_map()
+    block()
+    heads_read()
     for number in LIT:
         pipeline(number)
 

@@ -1,31 +1,8 @@
 """Measure multi-head attention: `python -m mha_utils.bench`."""
 
 from mha_utils.bench.cases import Case, call_of, cases_for
-from mha_utils.bench.limits import copy_rate, matmul_rate
+from mha_utils.bench.limits import copy_rate, matmul_rate, step_calls
 from mha_utils.bench.memory import peak_bytes
 from mha_utils.bench.record import caption, describe_machine, find_case, load_records, save_record
 from mha_utils.bench.run import build_layers, measure, measure_case, useful_flops
 from mha_utils.bench.timing import Ratio, ratio_of, time_call, time_in_turns, time_on_gpu
-
-__all__ = [
-    "Case",
-    "Ratio",
-    "build_layers",
-    "call_of",
-    "caption",
-    "cases_for",
-    "copy_rate",
-    "describe_machine",
-    "find_case",
-    "load_records",
-    "matmul_rate",
-    "measure",
-    "measure_case",
-    "peak_bytes",
-    "ratio_of",
-    "save_record",
-    "time_call",
-    "time_in_turns",
-    "time_on_gpu",
-    "useful_flops",
-]

@@ -8,9 +8,11 @@ from pathlib import Path
 import torch
 
 from mha_utils.bench.cases import cases_for
-from mha_utils.bench.limits import PARTS
+from mha_utils.bench.claims import print_claims
+from mha_utils.bench.limits import PARTS, measure_steps
 from mha_utils.bench.record import default_path, describe_machine, save_record
 from mha_utils.bench.run import NAMES, WRONG, measure
+from mha_utils.bench.tasks import tasks_for
 from mha_utils.machine import threads
 from mha_utils.records import require_writable
 
@@ -20,37 +22,33 @@ def read_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m mha_utils.bench", description=__doc__)
     found = "cuda" if torch.cuda.is_available() else "cpu"
     parser.add_argument("--device", choices=("cpu", "cuda"), default=found)
-    parser.add_argument("--quick", action="store_true", help="three small cases, under a minute")
+    parser.add_argument("--quick", action="store_true", help="a few small cases, about a minute")
+    parser.add_argument(
+        "--everyday", action="store_true", help="small cases and all everyday tasks"
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="for each case (default: 5)")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads (default: 1)")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=NAMES, default=NAMES)
     parser.add_argument("--out", type=Path, help="where the record goes: FILE.json")
-    given = parser.parse_args(arguments)
-    if given.device == "cuda" and found == "cpu":
+    chosen = parser.parse_args(arguments)
+    if chosen.device == "cuda" and found == "cpu":
         parser.error("--device cuda: this machine has no GPU that torch can use")
-    if given.threads < 1 or given.seconds <= 0:
+    if chosen.threads < 1 or chosen.seconds <= 0:
         parser.error("--threads and --seconds must be above 0")
-    return given
+    return chosen
 
 
 def with_progress(cases: list):
-    """The cases, with a progress bar where tqdm is installed, else with a line for each."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        for number, case in enumerate(cases, start=1):
-            print(f"{number}/{len(cases)} {case.label}", file=sys.stderr, flush=True)
-            yield case
-        return
-    bar = tqdm(cases, unit="case")
-    for case in bar:
-        bar.set_description(case.label)
+    """The cases or tasks; says on the standard error which one is measured now."""
+    for number, case in enumerate(cases, start=1):
+        print(f"{number}/{len(cases)} {case.label}", file=sys.stderr, flush=True)
         yield case
 
 
 def print_case(case: dict) -> None:
-    """A case as a table, fastest first."""
-    rate = {name: case["flops"] / row["seconds"] / 1e9 for name, row in case["rows"].items()}
+    """A case as a table, fastest first; of everyday tasks the calls by second stand for FLOPs."""
+    work = case.get("flops", 1e9)
+    rate = {name: work / row["seconds"] / 1e9 for name, row in case["rows"].items()}
     print(f"\n{case['label']}\n{'':34} ratio to parts   GFLOP/s   extra MiB")
     for name in sorted(case["rows"], key=lambda name: case["rows"][name]["ratio"]["median"]):
         row = case["rows"][name]
@@ -61,32 +59,35 @@ def print_case(case: dict) -> None:
         print(f"{name:32}     - {reason}")
 
 
-def with_threads_of_numpy(number: int) -> None:
-    """Start again if NumPy, which reads the number at its start, was given another one."""
-    wanted = {"OMP_NUM_THREADS": str(number)}
-    if os.environ.get("OMP_NUM_THREADS") != wanted["OMP_NUM_THREADS"]:
+def restart_with_threads(number: int) -> None:
+    """NumPy reads the number of threads only when it starts: if it was another, start again."""
+    if os.environ.get("OMP_NUM_THREADS") != str(number):
         command = [sys.executable, "-m", "mha_utils.bench", *sys.argv[1:]]
-        os.execve(sys.executable, command, os.environ | wanted)
+        os.execve(sys.executable, command, os.environ | {"OMP_NUM_THREADS": str(number)})
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write; the exit status is 1 if a contestant computes something else."""
-    given = read_arguments(arguments)
-    with_threads_of_numpy(given.threads)
-    path = given.out or default_path(describe_machine(given.device))
+    chosen = read_arguments(arguments)
+    restart_with_threads(chosen.threads)
+    path = chosen.out or default_path(describe_machine(chosen.device))
     try:
         require_writable(path)  # before hours of measuring
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    cases = cases_for(given.device, given.quick)
-    with threads(given.threads):
-        record = measure(with_progress(cases), given.only, given.seconds)
+    cases = cases_for(chosen.device, chosen.quick or chosen.everyday)
+    tasks = with_progress(tasks_for(chosen.device, chosen.quick))
+    with threads(chosen.threads):
+        record = measure(with_progress(cases), chosen.only, chosen.seconds, tasks)
+        record |= {"steps": measure_steps(chosen.device, chosen.quick, chosen.seconds)}
     save_record(record, path)
-    for case in record["cases"]:
+    for case in (*record["cases"], *record["everyday"]):
         print_case(case)
+    print_claims(record)
     print(f"\nThe limit is {PARTS!r}: the products and the kernel alone. Written: {path}")
-    left_out = [set(case["left_out"].items()) for case in record["cases"]]
+    measured = (*record["cases"], *record["everyday"])
+    left_out = [set(case["left_out"].items()) for case in measured]
     wrong = sorted({name for name, why in set().union(*left_out) if why.startswith(WRONG)})
     if wrong:
         print(f"NOT COMPARED, wrong numbers: {', '.join(wrong)}", file=sys.stderr)

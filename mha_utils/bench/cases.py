@@ -1,6 +1,6 @@
 """What is measured: sizes, number format, direction; and how a layer is called there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -69,15 +69,21 @@ def call_of(layer: Callable, case: Case) -> Callable[[], Tensor]:
     x = case.draw_input()
     if not case.is_training:
         return torch.no_grad()(lambda: layer(x))
-    grad_out = torch.randn_like(x)
     leaves = [x, *(layer.parameters() if isinstance(layer, nn.Module) else ())]
+    return training_step([lambda: layer(x)], leaves)
+
+
+def training_step(calls: Iterable[Callable], leaves: list[Tensor]) -> Callable[[], Tensor]:
+    """Each call forward and backward, with fresh gradients; the last result."""
+    grads = {call: torch.randn_like(call()) for call in calls}
 
     def step() -> Tensor:
         for leaf in leaves:
             leaf.grad = None
-        out = layer(x)
-        out.backward(grad_out)
-        return out
+        for call, grad in grads.items():
+            result = call()
+            result.backward(grad)
+        return result
 
     return step
 
@@ -109,8 +115,8 @@ def is_slow(shape: tuple, dtype: str, device: str) -> bool:
 
 
 def _is_compiled(case: Case, device: str) -> bool:
-    """Compiling takes longer than measuring; on a CPU two shapes tell the story."""
+    """Compiling takes longer than measuring; on a CPU two shapes are enough."""
     if device == "cuda":
         return case.is_causal and case.dtype == "bfloat16"
-    is_told = case.shape == SMALL or (case.shape == SHAPES[2] and not case.is_training)
-    return case.is_causal and case.dtype == "float32" and is_told
+    is_shown = case.shape == SMALL or (case.shape == SHAPES[2] and not case.is_training)
+    return case.is_causal and case.dtype == "float32" and is_shown

@@ -1,4 +1,4 @@
-"""What is compared: every way to write the layer that the series shows, and PyTorch's own.
+"""What is compared: every way to write the layer that the series shows.
 
 `CONTESTANTS` maps a name to a builder. A builder takes the case and the module whose numbers it
 must reproduce, and returns a layer: x (B, T, D) -> out (B, T, D). It raises `LeftOut` with the
@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from mha_utils.bench.cases import Case
-from mha_utils.core.fused import FusedMultiHeadAttention
-from mha_utils.core.modules import MultiHeadAttention, SelfAttentionHead, StackedHeads
-from mha_utils.core.porting import to_torch
+from mha_utils.core.heads import SelfAttentionHead, StackedHeads
+from mha_utils.core.modules import FusedMultiHeadAttention, MultiHeadAttention
 from mha_utils.core.steps import causal_mask, merge_heads, split_heads
 
 
@@ -23,7 +22,7 @@ class LeftOut(Exception):
 
 
 class Layer(nn.Module):
-    """A module together with the way it is called."""
+    """A module together with the way it is called: `call(module, x)`."""
 
     def __init__(self, module: nn.Module, call: Callable):
         super().__init__()
@@ -90,36 +89,35 @@ class OneProduct(nn.Module):
         return self.out_proj(merge_heads(heads))
 
 
-def loop_over_heads(case: Case, module: MultiHeadAttention) -> nn.Module:
-    _refuse_dropout(case)
-    mask = _allowed(case)
-    return Layer(case.placed(HeadLoop(module)), lambda layer, x: layer(x, mask))
+def with_mask(made_of: Callable) -> Callable:
+    """The builder of one of the classes above that take a mask."""
+
+    def build(case: Case, module: MultiHeadAttention) -> nn.Module:
+        refuse_dropout(case)
+        mask = allowed(case)
+        return Layer(case.placed(made_of(module)), lambda layer, x: layer(x, mask))
+
+    return build
 
 
-def stacked(case: Case, module: MultiHeadAttention) -> nn.Module:
-    _refuse_dropout(case)
-    mask = _allowed(case)
-    return Layer(case.placed(StackedLayer(module)), lambda layer, x: layer(x, mask))
-
-
-def explicit(case: Case, module: MultiHeadAttention) -> nn.Module:
+def explicit(case: Case, module: nn.Module) -> nn.Module:
     return Layer(module, lambda layer, x: layer(x, is_causal=case.is_causal))
 
 
 def fused(case: Case, module: MultiHeadAttention) -> nn.Module:
-    return Layer(_twin(case, module), lambda layer, x: layer(x, is_causal=case.is_causal))
+    return explicit(case, _twin(case, module))
 
 
 def one_product(case: Case, module: MultiHeadAttention) -> nn.Module:
     """Explicit, but q, k and v in one product."""
-    return Layer(case.placed(OneProduct(module)), lambda layer, x: layer(x, case.is_causal))
+    return explicit(case, case.placed(OneProduct(module)))
 
 
 def masked_kernel(case: Case, module: MultiHeadAttention) -> nn.Module:
-    """Between explicit and fused: the kernel is told by a mask what `is_causal` would say."""
+    """Between explicit and fused: a boolean mask says what `is_causal` would say."""
     if not case.is_causal:
         raise LeftOut("is the fused module where nothing is masked")
-    mask = _allowed(case)
+    mask = allowed(case)
     return Layer(_twin(case, module), lambda layer, x: layer(x, mask=mask))
 
 
@@ -127,44 +125,6 @@ def _twin(case: Case, module: MultiHeadAttention) -> FusedMultiHeadAttention:
     twin = FusedMultiHeadAttention(*case.shape[2:], dropout=case.dropout)
     twin.load_state_dict(module.state_dict())
     return case.placed(twin)
-
-
-def torch_module(case: Case, module: MultiHeadAttention, need_weights: bool = False) -> nn.Module:
-    mask = None if not case.is_causal else ~_allowed(case)
-
-    def call(theirs: nn.MultiheadAttention, x: Tensor) -> Tensor:
-        causal = case.is_causal and not need_weights
-        return theirs(x, x, x, attn_mask=mask, is_causal=causal, need_weights=need_weights)[0]
-
-    return Layer(case.placed(to_torch(module)), call)
-
-
-def torch_module_with_weights(case: Case, module: MultiHeadAttention) -> nn.Module:
-    return torch_module(case, module, need_weights=True)
-
-
-def flex_attention(case: Case, module: MultiHeadAttention) -> nn.Module:
-    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-    _refuse_dropout(case)
-    if case.device == "cpu" and case.is_training:
-        raise LeftOut("FlexAttention on a CPU has no backward pass")
-    if not case.with_compiled:
-        raise LeftOut("compiled rows are measured for some shapes only")
-    mask, length = None, case.shape[1]
-    if case.is_causal:
-        made = (lambda b, h, query, key: query >= key), None, None, length, length
-        mask = create_block_mask(*made, device=case.device)
-    attend = torch.compile(flex_attention, dynamic=False)
-
-    def call(layer: MultiHeadAttention, x: Tensor) -> Tensor:
-        q, k, v = (
-            split_heads(project(x), layer.num_heads)
-            for project in (layer.q_proj, layer.k_proj, layer.v_proj)
-        )
-        return layer.out_proj(merge_heads(attend(q, k, v, block_mask=mask)))
-
-    return Layer(module, call)
 
 
 def numpy_layer(case: Case, module: MultiHeadAttention) -> Callable[[Tensor], Tensor]:
@@ -196,35 +156,36 @@ def compiled(build: Callable) -> Callable:
     """The builder of the same layer after `torch.compile`."""
 
     def build_compiled(case: Case, module: MultiHeadAttention) -> nn.Module:
-        if not case.with_compiled:
-            raise LeftOut("compiled rows are measured for some shapes only")
+        require_compiling(case)
         return torch.compile(build(case, module), dynamic=False)
 
     return build_compiled
 
 
-def _refuse_dropout(case: Case) -> None:
+def require_compiling(case: Case) -> None:
+    if not case.with_compiled:
+        raise LeftOut("compiled rows are measured for some shapes only")
+
+
+def refuse_dropout(case: Case) -> None:
     if case.dropout:
         raise LeftOut("has no dropout")
 
 
-def _allowed(case: Case) -> Tensor | None:
+def allowed(case: Case) -> Tensor | None:
     return causal_mask(case.shape[1], device=case.device) if case.is_causal else None
 
 
 CONTESTANTS = {
-    "loop over heads": loop_over_heads,
-    "stacked heads": stacked,
+    "loop over heads": with_mask(HeadLoop),
+    "stacked heads": with_mask(StackedLayer),
     "explicit": explicit,
     "explicit, one product": one_product,
     "fused, boolean mask": masked_kernel,
     "fused": fused,
-    "nn.MultiheadAttention": torch_module,
-    "nn.MultiheadAttention, weights": torch_module_with_weights,
     "NumPy": numpy_layer,
-    "FlexAttention, compiled": flex_attention,
-    "loop over heads, compiled": compiled(loop_over_heads),
-    "stacked heads, compiled": compiled(stacked),
-    "explicit, compiled": compiled(explicit),
-    "fused, compiled": compiled(fused),
+}
+CONTESTANTS |= {
+    f"{name}, compiled": compiled(CONTESTANTS[name])
+    for name in ("loop over heads", "stacked heads", "explicit", "fused")
 }

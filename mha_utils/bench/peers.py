@@ -1,22 +1,19 @@
-"""Attention that people install: the `bench` extra, `pip install '.[bench]'`.
+"""Attention by others: PyTorch's own, and what the extra `bench` installs.
 
-Builders as in `contestants.py`. onnxruntime and OpenVINO run an exported copy of the explicit
-module; they mark how fast this machine could be with other kernels.
+Builders as in `contestants.py`.
 """
 
-import contextlib
+import functools
 import importlib
-import io
-import logging
-import warnings
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from mha_utils.bench.cases import Case
-from mha_utils.bench.contestants import Layer, LeftOut, _refuse_dropout
+from mha_utils.bench.contestants import Layer, LeftOut, allowed, refuse_dropout, require_compiling
 from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.core.porting import to_torch
+from mha_utils.core.steps import merge_heads, split_heads
 
 
 def require_package(name: str):
@@ -29,6 +26,39 @@ def require_package(name: str):
         return importlib.import_module(name)
     except ImportError:
         raise LeftOut(f"{name.split('.')[0]} is not installed") from None
+
+
+def torch_module(case: Case, module: MultiHeadAttention, need_weights: bool = False) -> nn.Module:
+    mask = None if not case.is_causal else ~allowed(case)
+
+    def call(theirs: nn.MultiheadAttention, x: Tensor) -> Tensor:
+        causal = case.is_causal and not need_weights
+        return theirs(x, x, x, attn_mask=mask, is_causal=causal, need_weights=need_weights)[0]
+
+    return Layer(case.placed(to_torch(module)), call)
+
+
+def flex_attention(case: Case, module: MultiHeadAttention) -> nn.Module:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    refuse_dropout(case)
+    if case.device == "cpu" and case.is_training:
+        raise LeftOut("FlexAttention on a CPU has no backward pass")
+    require_compiling(case)
+    mask, length = None, case.shape[1]
+    if case.is_causal:
+        made = (lambda b, h, query, key: query >= key), None, None, length, length
+        mask = create_block_mask(*made, device=case.device)
+    attend = torch.compile(flex_attention, dynamic=False)
+
+    def call(layer: MultiHeadAttention, x: Tensor) -> Tensor:
+        q, k, v = (
+            split_heads(project(x), layer.num_heads)
+            for project in (layer.q_proj, layer.k_proj, layer.v_proj)
+        )
+        return layer.out_proj(merge_heads(attend(q, k, v, block_mask=mask)))
+
+    return Layer(module, call)
 
 
 def x_transformers(case: Case, module: MultiHeadAttention) -> nn.Module:
@@ -60,68 +90,14 @@ def gpt2(case: Case, module: MultiHeadAttention) -> nn.Module:
     return Layer(case.placed(theirs), lambda layer, x: _first(layer(x)))
 
 
-def onnxruntime(case: Case, module: MultiHeadAttention) -> Callable[[Tensor], Tensor]:
-    model = as_onnx(case, module, "onnxruntime")
-    runtime = require_package("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return lambda x: torch.from_numpy(session.run(None, {name: x.numpy()})[0])
-
-
-def openvino(case: Case, module: MultiHeadAttention) -> Callable[[Tensor], Tensor]:
-    model = as_onnx(case, module, "OpenVINO")
-    core = require_package("openvino").Core()
-    threads = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "INFERENCE_PRECISION_HINT": "f32"}
-    session = core.compile_model(core.read_model(model), "CPU", threads)
-    return lambda x: torch.from_numpy(session(x.numpy())[0])
-
-
-def as_onnx(case: Case, module: MultiHeadAttention, name: str) -> bytes:
-    """The explicit module as an ONNX model with fixed sizes.
-
-    Raises:
-        LeftOut: if the case is not a forward pass in float32 on a CPU, or no exporter is there.
-    """
-    _refuse_dropout(case)
-    if case.is_training or case.device != "cpu" or case.dtype != "float32":
-        raise LeftOut(f"{name}: forward in float32 on a CPU")
-    require_package("onnxscript")
-    plain, example = _Plain(module, case.is_causal).eval(), (case.draw_input(),)
-    program = _quietly(lambda: torch.onnx.export(plain, example, dynamo=True))
-    return program.model_proto.SerializeToString()
-
-
-class _Plain(nn.Module):
-    """The explicit module with one input, for exporters."""
-
-    def __init__(self, module: MultiHeadAttention, is_causal: bool):
-        super().__init__()
-        self.module, self.is_causal = module, is_causal
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.module(x, is_causal=self.is_causal)
-
-
-def _quietly(function: Callable):
-    """Exporters talk a lot."""
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            return function()
-    finally:
-        logging.disable(logging.NOTSET)
-
-
 def _first(result) -> Tensor:
     return result[0] if isinstance(result, tuple) else result
 
 
 PEERS = {
+    "nn.MultiheadAttention": torch_module,
+    "nn.MultiheadAttention, weights": functools.partial(torch_module, need_weights=True),
+    "FlexAttention, compiled": flex_attention,
     "x-transformers": x_transformers,
     "transformers, GPT-2": gpt2,
-    "onnxruntime": onnxruntime,
-    "OpenVINO": openvino,
 }

@@ -14,12 +14,13 @@ from mha_utils.records import read_record, write_text
 
 MACHINE = ("device", "hardware", "threads", "versions", "date")
 LIMITS = ("matmul_flops_per_second", "copied_bytes_per_second")
-FOLDER = Path(__file__).parents[2] / "benchmarks"
-PACKAGES = ("torch", "numpy", "x-transformers", "transformers", "onnxruntime", "openvino")
+FOLDER = Path(__file__).parents[2] / "benchmarks"  # of a checkout; your own records, too
+STORED = Path(__file__).parent / "records"  # what ships with the package
+PACKAGES = ("torch", "numpy", "x-transformers", "transformers")
 
 
 def describe_machine(device: str) -> dict:
-    """Name of the hardware, threads, versions, date: what a number means nothing without."""
+    """The hardware, threads, versions and date that a measured number belongs to."""
     return {
         "device": device,
         "hardware": _gpu_name() if device == "cuda" else _cpu_name(),
@@ -41,47 +42,63 @@ def save_record(record: dict, path: Path) -> None:
     write_text(path, json.dumps(_rounded(record), indent=1) + "\n")
 
 
-def load_records(folder: Path | str = FOLDER) -> list[dict]:
-    """All records of a folder, CPUs first; those of the repository when left out.
+def load_records(folder: Path | str | None = None) -> list[dict]:
+    """All records of a folder, CPUs first and whole tables before short ones.
 
-    Other tables (of faults, roundings, versions) may lie beside them.
+    When left out: those that ship with the package, then those that `make bench` wrote here:
+    chapters speak of the first. Other tables (of faults, roundings, versions) may lie beside them.
 
     Raises:
         ValueError: if the folder holds none, or a file that is cut off or incomplete.
     """
-    paths = sorted(Path(folder).glob("*.json"))
-    found = [(path, read_record(path, ())) for path in paths]
-    records = [_whole(path, record) for path, record in found if {"cases", "limits"} & set(record)]
+    folders = (STORED, FOLDER) if folder is None else (Path(folder),)
+    records = [record for each in folders for record in _records_in(each)]
     if not records:
-        raise ValueError(f"no records of `python -m mha_utils.bench` in {folder}")
-    return sorted(records, key=lambda record: record["machine"]["device"])
+        raise ValueError(f"no records of `python -m mha_utils.bench` in {folder or STORED}")
+    return sorted(records, key=lambda r: r["machine"]["device"])
+
+
+def _records_in(folder: Path) -> list[dict]:
+    """Whole tables first."""
+    found = [(path, read_record(path, ())) for path in sorted(folder.glob("*.json"))]
+    records = [_whole(path, record) for path, record in found if {"cases", "limits"} & set(record)]
+    return sorted(records, key=lambda r: -len(r["cases"]))
+
+
+def load_table(name: str) -> dict:
+    """Another table of the repository, as "faults".
+
+    Raises:
+        ValueError: if there is no such table, or it is cut off.
+    """
+    return read_record(FOLDER / f"{name}.json", ())
 
 
 def _whole(path: Path, record: dict) -> dict:
-    """The record, if it has all that pictures and tests read of it."""
+    """The record, if it has all that pictures and tests need."""
     read_record(path, ("machine", "limits", "cases"))
-    wanted = {"machine": MACHINE, "limits": LIMITS}
-    missing = [f"{a}.{b}" for a, names in wanted.items() for b in names if b not in record[a]]
+    parts = {"machine": MACHINE, "limits": LIMITS}
+    missing = [f"{a}.{b}" for a, names in parts.items() for b in names if b not in record[a]]
     if missing or not record["cases"]:
         raise ValueError(f"{path} is no whole record: it has no {missing or ['cases']}")
     return record
 
 
-def find_case(record: dict, **wanted) -> dict:
+def find_case(record: dict, **values) -> dict:
     """The one case with these values, as in `find_case(record, shape=(2, 128, 512, 8), ...)`.
 
     Raises:
         ValueError: if none or several cases have them.
     """
-    wanted = {key: list(v) if isinstance(v, tuple) else v for key, v in wanted.items()}
-    found = [c for c in record["cases"] if all(c.get(key) == v for key, v in wanted.items())]
+    values = {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}
+    found = [c for c in record["cases"] if all(c.get(key) == v for key, v in values.items())]
     if len(found) != 1:
-        raise ValueError(f"expected one case with {wanted}, found {len(found)}")
+        raise ValueError(f"expected one case with {values}, found {len(found)}")
     return found[0]
 
 
 def caption(machine: dict) -> str:
-    """Where and when, in one line for below a picture."""
+    """Where and when, in one line below a picture."""
     threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
     where = machine["hardware"] + ("" if machine["device"] == "cuda" else f", {threads}")
     return f"{where}; torch {machine['versions']['torch']}; recorded {machine['date']}"

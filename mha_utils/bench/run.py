@@ -1,7 +1,6 @@
-"""Measure cases: build the contestants, prove that they agree, time them in turns."""
+"""Measure cases and everyday tasks: prove that all ways agree, time them in turns."""
 
 import gc
-import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 
@@ -16,12 +15,14 @@ from mha_utils.bench.limits import PARTS, copy_rate, matmul_rate, parts_call
 from mha_utils.bench.memory import peak_bytes
 from mha_utils.bench.peers import PEERS
 from mha_utils.bench.record import describe_machine
-from mha_utils.bench.timing import ratio_of, time_in_turns
+from mha_utils.bench.tasks import TASKS, Task
+from mha_utils.bench.timing import row_of, time_in_turns
 from mha_utils.core.costs import attention_flops, projection_flops
 from mha_utils.core.modules import MultiHeadAttention
 
 # Relative norm of the difference from a float64 result that rounding alone explains.
 TOLERANCE = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 5e-3}
+OF_TASKS = {"float32": 1e-3, "bfloat16": 3e-2, "float16": 1e-2}
 WITHOUT_MAPS = (
     "fused",
     "fused, boolean mask",
@@ -33,15 +34,22 @@ WRONG = "computes something else"  # its time would mean nothing
 NAMES = (*CONTESTANTS, *PEERS)
 
 
-def measure(cases: Iterable[Case], names: Iterable[str] = NAMES, seconds: float = 5.0) -> dict:
-    """Measure every case; the record that `save_record` writes."""
+def measure(
+    cases: Iterable[Case],
+    names: Iterable[str] = NAMES,
+    seconds: float = 5.0,
+    tasks: Iterable[Task] = (),
+) -> dict:
+    """Measure every case and everyday task; the record that `save_record` writes."""
     names = list(names)
     measured = [measure_case(case, names, seconds) for case in cases]
     device = measured[0]["device"]
     dtypes = sorted({case["dtype"] for case in measured})
     rates = {dtype: matmul_rate(dtype, device) for dtype in dtypes}
     limits = {"matmul_flops_per_second": rates, "copied_bytes_per_second": copy_rate(device)}
-    return {"machine": describe_machine(device), "limits": limits, "cases": measured}
+    everyday = [measure_task(task, seconds) for task in tasks]
+    record = {"machine": describe_machine(device), "limits": limits, "cases": measured}
+    return record | {"everyday": everyday}
 
 
 def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0) -> dict:
@@ -56,7 +64,7 @@ def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0)
     calls = {name: call_of(layer, case) for name, layer in layers.items()}
     calls[PARTS] = parts_call(case, module)
     times = time_in_turns(calls, case.device, seconds)
-    rows = {name: _row(times, name) for name in calls}
+    rows = {name: row_of(times, name, PARTS) for name in calls}
     for name, layer in layers.items():
         rows[name]["error"] = errors[name]
         if not case.is_training:
@@ -65,6 +73,22 @@ def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0)
     gc.collect()
     about = asdict(case) | {"label": case.label, "flops": useful_flops(case)}
     return about | {"rows": rows, "left_out": left_out}
+
+
+@torch.no_grad()
+def measure_task(task: Task, seconds: float = 5.0) -> dict:
+    """Times, ratios to the parts, memory and error of every way that computes the same."""
+    calls, expected = TASKS[task.kind](task), task.expected()
+    errors = {n: _distance(call(), expected) for n, call in calls.items() if n != PARTS}
+    wrong = {n: e for n, e in errors.items() if not e < OF_TASKS[task.dtype]}
+    calls = {name: call for name, call in calls.items() if name not in wrong}
+    times = time_in_turns(calls, task.device, seconds)
+    rows = {name: row_of(times, name, PARTS) for name in calls}
+    for name, call in calls.items():
+        rows[name]["peak_bytes"] = peak_bytes(call, task.device)
+        rows[name] |= {"error": errors[name]} if name in errors else {}
+    left_out = {n: f"{WRONG}: off by {e:.2g}" for n, e in wrong.items()}
+    return asdict(task) | {"label": task.label, "rows": rows, "left_out": left_out}
 
 
 def build_layers(case: Case, module: MultiHeadAttention, names: Iterable[str]) -> tuple:
@@ -97,14 +121,14 @@ def relative_error(layer: Callable, case: Case, module: MultiHeadAttention) -> f
     errors = [_distance(out.detach()[ends], expected.detach())]
     if case.is_training:
         grad_out = torch.randn_like(out)
-        (came,) = torch.autograd.grad(out, x, grad_out)
+        (grad,) = torch.autograd.grad(out, x, grad_out)
         (right,) = torch.autograd.grad(expected, wide, grad_out[ends].double())
-        errors.append(_distance(came[ends], right))
+        errors.append(_distance(grad[ends], right))
     return float("nan") if any(e != e for e in errors) else max(errors)
 
 
-def _distance(came: Tensor, expected: Tensor) -> float:
-    return ((came.double() - expected).norm() / expected.norm()).item()
+def _distance(result: Tensor, expected: Tensor) -> float:
+    return ((result.double().to(expected) - expected).norm() / expected.norm()).item()
 
 
 def in_float64(module: MultiHeadAttention, x: Tensor, is_causal: bool) -> Tensor:
@@ -121,22 +145,14 @@ def disagreeing(case: Case, layers: dict, errors: dict[str, float]) -> dict[str,
     """The contestants that compute something else, and in what."""
     allowed, x = TOLERANCE[case.dtype], case.draw_input()
     off = {n: f"off by {e:.2g}, allowed {allowed:g}" for n, e in errors.items() if not e < allowed}
-    asked = layers.items() if case.dropout else ()
-    return off | {n: "it drops nothing" for n, run in asked if torch.equal(run(x), run(x))}
+    dropping = layers.items() if case.dropout else ()
+    return off | {n: "it drops nothing" for n, run in dropping if torch.equal(run(x), run(x))}
 
 
 def useful_flops(case: Case) -> int:
     """FLOPs of the layer, half the pairs if causal, three times that with the backward pass."""
     forward = projection_flops(case.work) + attention_flops(case.work, case.is_causal)
     return forward * (3 if case.is_training else 1)
-
-
-def _row(times: dict[str, list[float]], name: str) -> dict:
-    return {
-        "seconds": statistics.median(times[name]),
-        "rounds": len(times[name]),
-        "ratio": asdict(ratio_of(times, name, PARTS)),
-    }
 
 
 def _require_memory(case: Case, name: str) -> None:

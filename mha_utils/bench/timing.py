@@ -4,11 +4,11 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 
-LONG_ROUND = 30  # seconds; above that a single round has to do
+FEWEST = 5  # rounds: below that a median and quartiles say little
 SHORTEST = 0.005  # seconds; quicker calls are repeated until a sample takes that long
 
 
@@ -57,8 +57,7 @@ def time_in_turns(
     Args:
         functions: what to time, by name.
         device: "cpu" or "cuda".
-        seconds: stop when about so much time is used, but not before three rounds, or one
-            where a round takes more than half a minute.
+        seconds: stop when about so much time is used, but not before five rounds.
         rounds: most rounds.
 
     Returns:
@@ -67,8 +66,7 @@ def time_in_turns(
     once = {name: _seconds_when_warm(function) for name, function in functions.items()}
     repeats = {name: max(1, round(SHORTEST / t)) for name, t in once.items()}
     one_round = sum(once[name] * repeats[name] for name in functions)
-    fewest = 3 if one_round < LONG_ROUND else 1
-    rounds = min(rounds, max(fewest, int(seconds / one_round)))
+    rounds = min(rounds, max(FEWEST, int(seconds / one_round)))
     times = {name: [] for name in functions}
     shuffle = random.Random(0).shuffle
     for _ in range(rounds):
@@ -101,3 +99,12 @@ def ratio_of(times: dict[str, list[float]], name: str, reference: str) -> Ratio:
         return Ratio(*ratios * 3)
     low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return Ratio(low, median, high)
+
+
+def row_of(times: dict[str, list[float]], name: str, reference: str) -> dict:
+    """What a record keeps of the times of `name`."""
+    return {
+        "seconds": statistics.median(times[name]),
+        "rounds": len(times[name]),
+        "ratio": asdict(ratio_of(times, name, reference)),
+    }

@@ -4,21 +4,22 @@ Each is an exercise: one object in a file of `exercises/`, found here by its nam
 Called with an answer it returns a `Report`, which prints as text and counts as True when passed.
 """
 
-from mha_utils.checks.exercises import (
-    counts,
-    heads,
-    learned,
-    multi_head,
-    one_head,
-    probes,
-    rates,
-    stacked,
-    weights,
+import importlib
+import pkgutil
+
+from mha_utils.checks import exercises
+from mha_utils.checks.module import (
+    Adapter,
+    adapter_for,
+    adopt,
+    check_module,
+    proposal,
+    with_options,
 )
-from mha_utils.checks.module import Adapter, adapter_for, check_module
 from mha_utils.checks.report import Report
 
-for _file in (one_head, stacked, heads, weights, multi_head, counts, rates, learned, probes):
+for _found in pkgutil.iter_modules(exercises.__path__, f"{exercises.__name__}."):
+    _file = importlib.import_module(_found.name)
     globals().update({n: e for n, e in vars(_file).items() if n.startswith("check_")})
 
 
@@ -28,8 +29,9 @@ def check_multi_head_attention(
     """Check a whole multi-head attention: a class, a module or a function, yours or anybody's.
 
     Outputs, gradients and weights are compared with NumPy for many sizes, masks and modes, in
-    training and in evaluation; dropout is looked at from outside. A wrong answer is compared with
-    every piece of the museum.
+    training and in evaluation; dropout is looked at from outside. A class with `num_kv_heads`,
+    `rotary` and `cache` is tried with them, too. A wrong answer is compared with every bug of the
+    museum, and read in other ways: perhaps it always hides the future, or its masks are added.
 
     Args:
         answer: a class called with sizes (`embed_dim`, `num_heads`, or other usual names), a
@@ -40,4 +42,7 @@ def check_multi_head_attention(
     Raises:
         ValueError: if it is unclear how to build, load or call the answer.
     """
-    return check_module(answer, adapter or adapter_for(answer, **options), seed)
+    report = check_module(answer, adapter or adapter_for(answer, **options), seed)
+    if not report and not adapter and not repr(report).startswith("○"):
+        report = Report(False, f"{report}{proposal(answer, options, seed, report)}")
+    return with_options(answer, report, seed)

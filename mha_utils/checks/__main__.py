@@ -14,7 +14,25 @@ import sys
 from pathlib import Path
 
 from mha_utils import checks
-from mha_utils.checks.report import RAISED, in_short, raised
+from mha_utils.checks.module.calling import MEANINGS
+from mha_utils.checks.report import RAISED, in_short, raised, shown
+
+EXAMPLE = """
+A class that is not recognised needs an adapter: --adapter mine.py:adapter
+
+  from mha_utils.checks import Adapter
+
+  adapter = Adapter(
+      build=lambda embed_dim, num_heads, dropout, bias: Mine(embed_dim, num_heads),
+      load=lambda module, ours: {
+          "matrices": torch.stack([ours[f"{name}.weight"].T for name in ("q", "k", "v", "out")])
+      },
+      call=lambda module, x, context, mask, is_causal, need_weights: module(x),
+      takes=frozenset(),
+  )
+
+help(mha_utils.checks.Adapter) says what each of them gets.
+"""
 
 
 class NotFoundError(ValueError):
@@ -46,6 +64,18 @@ def find(target: str):
             raise NotFoundError(f"{place} has no {part!r}{names_of(found)}")
         found = getattr(found, part)
     return found
+
+
+def find_adapter(target: str) -> checks.Adapter:
+    """The Adapter that `path/to/file.py:NAME` names.
+
+    Raises:
+        NotFoundError: if there is none.
+    """
+    adapter = find(target)
+    if not isinstance(adapter, checks.Adapter):
+        raise NotFoundError(f"{target} should be an Adapter, got {shown(adapter)}")
+    return adapter
 
 
 def names_of(module) -> str:
@@ -107,40 +137,62 @@ def at_most(seconds: int):
 
 
 def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="mha_utils.check", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="mha_utils.check",
+        description=__doc__.splitlines()[0],
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("target", help="path.to:Class, or path/to/file.py:Class")
-    parser.add_argument("--causal", action="store_true", help="it always hides the future, unasked")
+    parser.add_argument(
+        "--causal",
+        action="store_const",
+        const=True,
+        help="it always hides the future, unasked",
+    )
     parser.add_argument(
         "--true-means",
-        default="may attend",
-        choices=("may attend", "not allowed"),
-        help="what True says in its mask",
+        choices=MEANINGS,
+        help="what True says in its mask, or: it is numbers, added to the scores",
+    )
+    parser.add_argument(
+        "--no-empty-rows",
+        dest="empty_rows",
+        action="store_const",
+        const=False,
+        help="its masks leave every query something to attend to",
+    )
+    parser.add_argument(
+        "--adapter", help="path/to/file.py:NAME of an Adapter, which says how to build and call it"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers")
     parser.add_argument("--seconds", type=int, default=300, help="give up after (default: 300)")
-    given = parser.parse_args(arguments)
-    if given.seed < 0 or given.seconds < 1:
+    options = parser.parse_args(arguments)
+    if options.seed < 0 or options.seconds < 1:
         parser.error("--seed must be at least 0, --seconds at least 1")
-    return given
+    return options
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = read_arguments(arguments)
+    options = read_arguments(arguments)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal without ✓
-    options = {"causal": given.causal, "true_means": given.true_means, "seed": given.seed}
+    given = {name: getattr(options, name) for name in ("causal", "true_means", "empty_rows")}
+    said = {name: value for name, value in given.items() if value is not None}
     try:
-        with contextlib.redirect_stdout(sys.stderr), at_most(given.seconds):
-            report = checks.check_multi_head_attention(find(given.target), **options)
+        with contextlib.redirect_stdout(sys.stderr), at_most(options.seconds):
+            adapter = find_adapter(options.adapter) if options.adapter else None
+            answer = find(options.target)
+            report = checks.check_multi_head_attention(answer, adapter, options.seed, **said)
     except ValueError as error:
         return not_tried(str(error).partition("\n")[0])
     except TookTooLong as error:
         what = raised(error).partition("TookTooLong")[2].rpartition(":")[0]
-        return not_tried(f"it took more than {given.seconds} seconds{what}")
+        return not_tried(f"it took more than {options.seconds} seconds{what}")
     except KeyboardInterrupt:
         return not_tried("stopped")
     except RAISED as error:
-        return not_tried(f"{given.target} {raised(error)}")
+        return not_tried(f"{options.target} {raised(error)}")
     print(report)
     return 0 if report else 1
 

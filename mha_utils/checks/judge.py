@@ -1,4 +1,4 @@
-"""What an answer that is a tensor is held to: type, shape, device, values, dtype, gradients."""
+"""What an answer that is a tensor must have: type, shape, device, values, dtype, gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ def require_tensor(got, expected: np.ndarray, call: str) -> None:
     """Raise a WrongError unless `got` is a tensor of the expected shape, boolean where that is."""
     if not isinstance(got, Tensor):
         raise WrongError(f"✗ {call} should return a tensor, got {type(got).__name__}")
-    wanted, shape = tuple(expected.shape), tuple(got.shape)
-    if shape != wanted == ():
+    right, shape = tuple(expected.shape), tuple(got.shape)
+    if shape != right == ():
         raise WrongResultError(f"✗ {call} should be one number (shape ()), got shape {shape}")
-    if shape != wanted:
-        hint = "\n  The same sizes in another order" if sorted(shape) == sorted(wanted) else ""
-        raise WrongResultError(f"✗ {call} should have shape {wanted}, got {shape}{hint}")
+    if shape != right:
+        hint = "\n  The same sizes in another order" if sorted(shape) == sorted(right) else ""
+        raise WrongResultError(f"✗ {call} should have shape {right}, got {shape}{hint}")
     if expected.dtype == bool and got.dtype != torch.bool:
         raise WrongError(f"✗ {call} should be boolean (torch.bool), got {got.dtype}")
 
@@ -77,9 +77,9 @@ def _require_numbers(got: Tensor, expected: np.ndarray, call: str) -> None:
 def require_dtype(attempt: Attempt) -> None:
     """Floats come out as they went in: another dtype would stop the next product."""
     tensors, dtype = attempt.tensors, attempt.got.dtype
-    wanted = tensors[0].dtype if tensors else torch.get_default_dtype()
-    if dtype not in (wanted, torch.bool):
-        raise WrongError(f"✗ {attempt.call} has right values, but should be {wanted}, got {dtype}")
+    right = tensors[0].dtype if tensors else torch.get_default_dtype()
+    if dtype not in (right, torch.bool):
+        raise WrongError(f"✗ {attempt.call} has right values, but should be {right}, got {dtype}")
 
 
 def require_gradients(attempt: Attempt) -> None:
@@ -88,26 +88,19 @@ def require_gradients(attempt: Attempt) -> None:
     if not attempt.got.requires_grad:
         raise WrongError(f"{right} no gradient flows back through it{CUT}")
     grad_out = np.random.default_rng(1).normal(size=attempt.expected.shape)
-    wanted = attempt.exercise.gradients_of(attempt.case, grad_out)
-    for name, grad, on_paper in zip(attempt.exercise.inputs, _gradients(attempt, grad_out), wanted):
-        if grad is None or not close(numbers_of(grad, attempt.call), on_paper):
-            raise WrongError(f"{right} a wrong gradient for {name}{_gradient_hint(grad)}")
-
-
-def _gradients(attempt: Attempt, grad_out: np.ndarray) -> tuple[Tensor | None, ...]:
-    grad_out = torch.tensor(grad_out).to(attempt.got)
+    expected = attempt.exercise.gradients_of(attempt.case, grad_out)
     try:
-        return torch.autograd.grad(attempt.got, attempt.tensors, grad_out, allow_unused=True)
+        grad_out = torch.tensor(grad_out).to(attempt.got)
+        grads = torch.autograd.grad(attempt.got, attempt.tensors, grad_out, allow_unused=True)
     except RAISED as error:
-        reason = in_short(error).partition(":")[0]
-        text = f"✗ {attempt.call} has right values, but no gradient can be computed:\n  {reason}"
+        text = f"{right} no gradient can be computed:\n  {in_short(error).partition(':')[0]}"
         raise WrongError(text + hint_for(error, attempt.answer)) from error
-
-
-def _gradient_hint(grad: Tensor | None) -> str:
-    if grad is None:
-        return f": none{CUT}"
-    return SPOILED if grad.isnan().any() else ""
+    for name, grad, on_paper in zip(attempt.exercise.inputs, grads, expected):
+        if grad is None:
+            raise WrongError(f"{right} a wrong gradient for {name}: none{CUT}")
+        if not close(numbers_of(grad, attempt.call), on_paper):
+            hint = SPOILED if grad.isnan().any() else ""
+            raise WrongError(f"{right} a wrong gradient for {name}{hint}")
 
 
 def numbers_of(tensor: Tensor, call: str) -> np.ndarray:
@@ -126,5 +119,6 @@ def numbers_of(tensor: Tensor, call: str) -> np.ndarray:
 
 def close(got: np.ndarray, expected: np.ndarray) -> bool:
     """Whether all numbers agree up to rounding, NaN with NaN."""
-    tolerance = TOLERANCE * max(1.0, np.nanmax(np.abs(expected), initial=0.0))
+    finite = np.abs(expected[np.isfinite(expected)])
+    tolerance = TOLERANCE * max(1.0, finite.max(initial=0.0))
     return np.allclose(got, expected, rtol=0, atol=tolerance, equal_nan=True)

@@ -15,8 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mha_utils.core import masks
-from mha_utils.core.fused import FusedMultiHeadAttention
-from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.core.modules import FusedMultiHeadAttention, MultiHeadAttention
 from mha_utils.core.steps import attention, causal_mask, padding_mask
 from mha_utils.reference import heads as reference_heads
 

@@ -1,4 +1,4 @@
-"""Exercises that ask for a number or a tuple of numbers."""
+"""How an answer that is a number, or a tuple of numbers, is judged."""
 
 import copy
 from collections.abc import Callable
@@ -23,17 +23,17 @@ class Numbers(Exercise):
     def cases(self, seed: int) -> list:
         return list(self.tried)
 
-    def judge(self, answer: Callable, case: tuple) -> None:
-        expected, call = self.solve(*case), f"{name_of(answer)}({', '.join(map(str, case))})"
-        got = call_answer(answer, copy.deepcopy(case), call)
-        if not isinstance(got, type(expected)) or isinstance(got, bool):
-            raise WrongResultError(f"✗ {call} should be {KINDS[type(expected)]}, got {shown(got)}")
-        is_right = _near if isinstance(expected, float) else _equal
-        if not is_right(got, expected):
-            raise WrongResultError(f"✗ {call} should be {_shown(expected)}, got {_shown(got)}")
-
-    def praise(self) -> str:
-        return f"right in all {len(self.tried)} cases"
+    def compare(self, answer: Callable, cases: list[tuple]) -> str:
+        for case in cases:
+            expected, call = self.solve(*case), f"{name_of(answer)}({', '.join(map(str, case))})"
+            got = call_answer(answer, copy.deepcopy(case), call)
+            should_be = f"✗ {call} should be"
+            if not isinstance(got, type(expected)) or isinstance(got, bool):
+                raise WrongResultError(f"{should_be} {KINDS[type(expected)]}, got {shown(got)}")
+            is_right = _near if isinstance(expected, float) else _equal
+            if not is_right(got, expected):
+                raise WrongResultError(f"{should_be} {_shown(expected)}, got {_shown(got)}")
+        return f"right in all {len(cases)} cases"
 
     def result(self, answer: Callable, case: tuple):
         try:

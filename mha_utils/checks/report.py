@@ -1,7 +1,10 @@
-"""Call a learner's answer: what goes wrong inside is told as theirs, with their line."""
+"""Call a learner's answer: what goes wrong inside is shown as theirs, with their line."""
 
+import ast
+import inspect
 import re
 import sysconfig
+import textwrap
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +22,7 @@ FOREIGN = (  # files whose lines are not the learner's
 SIZES_DIFFER = "must match the size|cannot be multiplied|[Ee]xpected size|incompatible dim"
 NOT_WHOLE = "float.*as an integer|ints, ?but got float|combination of arguments.*float"
 HINTS = (
-    # what the learner wrote, what the error says, what to tell
+    # what the learner wrote, what the error says, the hint
     (
         r"\w\.T\b",
         f"{SIZES_DIFFER}|2-D|dimension other than 2|ndim",
@@ -72,35 +75,57 @@ def name_of(answer: Callable) -> str:
     return getattr(answer, "__name__", type(answer).__name__)
 
 
-def run_answer(answer: Callable, arguments, call: str):
-    """What `answer` returns, None for a stub that raises NotImplementedError.
-
-    Raises:
-        WrongError: if `answer` raises; the message has the learner's own line.
-    """
-    try:
-        return answer(*arguments)
-    except NotImplementedError:
-        return None
-    except RAISED as error:
-        line = line_of(error, answer)
-        place = f" in your line `{line}`" if line else ""
-        what = f"✗ {call} raised {type(error).__name__}{place}: {in_short(error)}"
-        raise WrongError(what + hint_for(error, answer, line)) from error
-
-
 def call_answer(answer: Callable, arguments, call: str):
     """What `answer` returns.
 
     Raises:
-        WrongError: if it raises, or is not solved yet.
+        WrongError: if it raises (the message has the learner's own line), or is not solved yet.
     """
-    came = run_answer(answer, arguments, call)
-    if came is None or came is Ellipsis:
-        raise WrongError(
-            f"○ {name_of(answer)}: not solved yet (it returned {came!r}; is there a `return`?)"
-        )
-    return came
+    try:
+        got = answer(*arguments)
+    except RAISED as error:
+        require_filled_in(answer, error)
+        line = line_of(error, answer)
+        place = f" in your line `{line}`" if line else ""
+        what = f"✗ {call} raised {type(error).__name__}{place}: {in_short(error)}"
+        raise WrongError(what + hint_for(error, answer, line)) from error
+    require_returned(answer, got)
+    return got
+
+
+def require_filled_in(answer: Callable, error: BaseException) -> None:
+    """Raise a WrongError if an error comes of a stub: of `...` where a value should be."""
+    if isinstance(error, NotImplementedError):
+        raise unsolved(answer, "it raised NotImplementedError") from error
+    if isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error):
+        raise unsolved(answer, "a `...` is left in it") from error
+
+
+def require_returned(answer: Callable, got) -> None:
+    """Raise a WrongError if nothing or `...` was returned."""
+    parts = got if isinstance(got, tuple | list) else (got,)
+    if any(part is Ellipsis for part in parts):
+        raise unsolved(answer, "it returned `...`")
+    if got is None:
+        raise unsolved(answer, f"it returned None{return_hint(answer)}")
+
+
+def unsolved(answer: Callable, why: str) -> WrongError:
+    return WrongError(f"○ {name_of(answer)}: not solved yet ({why})")
+
+
+def return_hint(answer: Callable) -> str:
+    """What may be missing where None was returned; nothing where the last line is a `return`."""
+    if "print" in getattr(getattr(answer, "__code__", None), "co_names", ()):
+        return "; `print` shows a value, `return` gives it back"
+    try:
+        written = ast.parse(textwrap.dedent(inspect.getsource(answer))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    if not isinstance(written, ast.FunctionDef) or isinstance(written.body[-1], ast.Return):
+        return ""
+    has_return = any(isinstance(node, ast.Return) for node in ast.walk(written))
+    return f"; is there a `return`{' on every way' if has_return else ''}?"
 
 
 def raised(error: BaseException) -> str:
@@ -109,6 +134,14 @@ def raised(error: BaseException) -> str:
     lines = [f.line for f in frames if f.line and not f.filename.startswith(FOREIGN)]
     place = f" in your line `{in_short(lines[-1])}`" if lines else ""
     return f"raised {type(error).__name__}{place}: {in_short(error)}"
+
+
+def or_none(function: Callable, *arguments):
+    """What the function returns, or None if it raises."""
+    try:
+        return function(*arguments)
+    except RAISED:
+        return None
 
 
 def in_short(said) -> str:

@@ -1,8 +1,10 @@
-"""Exercises that ask for a tensor: fresh sizes, two layouts in memory, values and gradients."""
+"""How an answer that is a tensor is judged: fresh sizes, two layouts, values and gradients."""
 
 import copy
+import math
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -21,14 +23,40 @@ from mha_utils.checks.judge import (
 )
 from mha_utils.checks.report import RAISED, call_answer, name_of
 
+
+@dataclass(frozen=True)
+class Sizes:
+    """A size for each letter; `lead` are the leading dimensions, written *B."""
+
+    lead: tuple[int, ...]
+    B: int
+    T: int
+    S: int
+    H: int
+    D: int
+    Dh: int
+    Dv: int
+
+    def shape(self, letters: str) -> tuple[int, ...]:
+        """ "*B T HDh" -> (*lead, T, H x Dh): letters that stand together are multiplied."""
+        lead = self.lead if letters.startswith("*B") else ()
+        parts = letters.removeprefix("*B").split()
+        factors = (re.findall("D[hv]|[A-Z]", part) for part in parts)
+        return (*lead, *(math.prod(getattr(self, letter) for letter in f) for f in factors))
+
+
 SIZES = (
-    # leading dimensions, T, S, Dh, Dv
-    ((), 1, 1, 1, 1),
-    ((), 2, 4, 3, 5),
-    ((), 3, 5, 4, 2),
-    ((2,), 5, 3, 2, 3),
-    ((2, 3), 7, 7, 5, 4),
+    Sizes((), B=1, T=1, S=1, H=1, D=2, Dh=1, Dv=1),
+    Sizes((), B=5, T=2, S=4, H=4, D=6, Dh=3, Dv=5),
+    Sizes((), B=2, T=3, S=5, H=5, D=3, Dh=4, Dv=2),
+    Sizes((2,), B=3, T=5, S=3, H=3, D=4, Dh=2, Dv=3),
+    Sizes((2, 3), B=4, T=7, S=7, H=7, D=5, Dh=5, Dv=4),
 )
+SHAPES = {
+    **{"q": "*B T Dh", "k": "*B S Dh", "v": "*B S Dv"},
+    **{"scores": "*B T S", "weights": "*B T S"},
+    **{"x": "B T HDh", "heads": "B H T Dh", "W_heads": "H D Dh", "W_out": "HDh HDh"},
+}
 
 
 @dataclass(frozen=True)
@@ -47,43 +75,41 @@ class Case:
 class Tensors(Exercise):
     """In every case the answer has to give the values and the gradients of `solve`.
 
-    `inputs` name float arrays, `shapes` gives their sizes and `spread` their standard deviation;
-    `constants` draws the arguments after them, which need no gradient. `solve`, `gradients` and
-    the mistakes take inputs, then constants, as NumPy arrays; `gradients` also the gradient of
-    the output. Without `gradients`, central differences stand in. An answer that only makes a
-    mask (`on_devices`) is tried on the meta device, too, which has no numbers and which takes no
-    tensor of another device.
+    `inputs` name float arrays, `shapes` says which letters they have ("B T HDh": three dimensions,
+    the last as wide as all heads) and `spread` their standard deviation; `constants` draws the
+    arguments after them, which need no gradient. `solve`, `gradients` and the mistakes take
+    inputs, then constants, as NumPy arrays; `gradients` also the gradient of the output. Without
+    `gradients`, central differences stand in. An answer that only makes a mask (`on_devices`) is
+    tried on the meta device, too, which has no numbers and takes no tensor of another device.
     """
 
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
     gradients: Callable | None = None
-    constants: Callable = lambda lead, t, s, dh, dv, random: {}
+    constants: Callable = lambda sizes, random: {}
     spread: float = 1.0
     on_devices: tuple[str, ...] = ()
-    shapes: Callable = lambda lead, t, s, dh, dv: {
-        "q": (*lead, t, dh),
-        "k": (*lead, s, dh),
-        "v": (*lead, s, dv),
-        "scores": (*lead, t, s),
-        "weights": (*lead, t, s),
-    }
+    shapes: dict[str, str] = field(default_factory=lambda: SHAPES)
 
     def cases(self, seed: int) -> list[Case]:
         random = np.random.default_rng(seed)
-        return [self._draw(sizes, random) for sizes in SIZES]
+        return [self.draw(sizes, random) for sizes in SIZES]
 
-    def _draw(self, sizes: tuple, random) -> Case:
-        shapes = self.shapes(*sizes)
-        drawn = [self.spread * random.normal(size=shapes[n]) for n in self.inputs]
-        return Case([a.astype(np.float32) for a in drawn], self.constants(*sizes, random))
+    def draw(self, sizes: Sizes, random) -> Case:
+        shapes = [sizes.shape(self.shapes[name]) for name in self.inputs]
+        arrays = [(self.spread * random.normal(size=s)).astype(np.float32) for s in shapes]
+        return Case(arrays, self.constants(sizes, random))
 
-    def trials(self, cases: list[Case]) -> Iterator[tuple]:
+    def compare(self, answer: Callable, cases: list[Case]) -> str:
         """All values first, then all dtypes, then all gradients."""
         makes_mask = not self.inputs or bool(self.on_devices)
         for require in (require_values, require_dtype, require_gradients)[: 2 if makes_mask else 3]:
             for case in [*cases[1:], cases[0]]:  # sizes of 1 last: they say least
                 for tensors in self._layouts(case.arrays):
-                    yield require, case, tensors
+                    self._try(answer, require, case, tensors)
+        if self.on_devices:
+            return "right on every device"
+        what = "values and gradients" if self.inputs else "values"
+        return f"{what} right for {len(cases)} sizes"
 
     def _layouts(self, arrays: list[np.ndarray]) -> Iterator[list[Tensor]]:
         """The same numbers contiguous, as a transposed view of other memory, on other devices."""
@@ -93,7 +119,7 @@ class Tensors(Exercise):
         for device in self.on_devices:
             yield [torch.tensor(a, device=device) for a in arrays]
 
-    def judge(self, answer: Callable, require: Callable, case: Case, tensors: list) -> None:
+    def _try(self, answer: Callable, require: Callable, case: Case, tensors: list) -> None:
         call = self._describe_call(answer, case, tensors)
         got = call_answer(answer, _arguments(tensors, case), call)
         expected = np.asarray(self.solve(*case.plain))
@@ -120,21 +146,25 @@ class Tensors(Exercise):
 
         return tuple(_central_differences(partial(loss, i), a) for i, a in enumerate(arrays))
 
-    def praise(self) -> str:
-        if self.on_devices:
-            return "right on every device"
-        what = "values and gradients" if self.inputs else "values"
-        return f"{what} right for {len(SIZES)} sizes"
-
     def named_mistake(self, answer: Callable, cases: list) -> str:
         results, again = ([self.result(answer, case) for case in cases] for _ in range(2))
         if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(results, again)):
             return "\n  It changes from call to call: draw no random numbers of your own"
+        if self._minds_the_layout(answer, cases):
+            return "\n  It is right for what is stored row by row: what are the strides here?"
         return super().named_mistake(answer, cases)
 
-    def result(self, answer: Callable, case: Case) -> np.ndarray:
+    def _minds_the_layout(self, answer: Callable, cases: list) -> bool:
+        """Whether it is right for contiguous tensors, and for the same numbers turned is not."""
+        by_row, turned = (
+            all(self.is_same(self.result(answer, case, layout), self.solve, case) for case in cases)
+            for layout in (0, 1)
+        )
+        return by_row and not turned
+
+    def result(self, answer: Callable, case: Case, layout: int = 0) -> np.ndarray:
         try:
-            tensors = next(self._layouts(case.arrays))
+            tensors = list(self._layouts(case.arrays))[layout]
             return answer(*_arguments(tensors, case)).detach().double().numpy()
         except RAISED:
             return np.empty(0)

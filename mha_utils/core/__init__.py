@@ -1,1 +1,1 @@
-"""The layer: shape contracts, steps, masks, modules, kernels, porting, probes, costs."""
+"""The layer: shapes and errors, steps, masks, rotary, cache, modules, kernels, porting, costs."""

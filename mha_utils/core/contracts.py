@@ -1,48 +1,12 @@
-"""Hold callers to what a signature says: wrong input becomes a ValueError that names it."""
+"""Guards, `require_...`: refuse wrong sizes, values, dtypes and kinds of arguments by name."""
 
-import functools
-import inspect
-import typing
+import math
 
-import torch
-from jaxtyping import AbstractArray, jaxtyped
 from torch import Tensor, nn
 
+from mha_utils.core.signatures import checked, dtype_name, is_autocast
 
-def checked(function):
-    """Check tensor arguments against their jaxtyping annotations before each call.
-
-    A letter means the same size in every argument, and no named size may be 0, except B:
-    an empty batch gives an empty result.
-    All tensors must sit on one device; all floating ones must share one dtype
-    (unless autocast is on, which converts them).
-    Nothing is checked while `torch.compile` or `torch.export` traces, and kinds of arguments
-    (shapes, dtypes, devices) that have passed once pass again without a look.
-
-    Raises:
-        ValueError: if an argument does not fit; the text lists every tensor
-            argument, what was expected and what came.
-    """
-    signature = inspect.signature(function, eval_str=True)
-    expected = {
-        name: annotation
-        for name, parameter in signature.parameters.items()
-        if (annotation := _array_annotation(parameter.annotation)) is not None
-    }
-
-    passed = set()
-
-    @functools.wraps(function)
-    def wrapper(*args, **kwargs):
-        if not torch.compiler.is_compiling():
-            kinds = (*map(_kind, args), *kwargs, *map(_kind, kwargs.values()))
-            if kinds not in passed:
-                given = signature.bind(*args, **kwargs).arguments
-                if _require_fit(function.__name__, expected, given):
-                    _remember(passed, kinds)
-        return function(*args, **kwargs)
-
-    return wrapper
+__all__ = ["checked"]
 
 
 def require_sizes(**sizes: int) -> None:
@@ -68,6 +32,25 @@ def require_divisible(embed_dim: int, num_heads: int) -> None:
         )
 
 
+def require_groups(num_heads: int, num_kv_heads: int) -> None:
+    """Raise ValueError unless `num_kv_heads` heads can each serve as many of `num_heads`."""
+    require_sizes(num_heads=num_heads, num_kv_heads=num_kv_heads)
+    if num_heads % num_kv_heads:
+        raise ValueError(
+            f"num_heads must be divisible by num_kv_heads, got num_heads={num_heads} and "
+            f"num_kv_heads={num_kv_heads} (remainder {num_heads % num_kv_heads})"
+        )
+
+
+def require_heads(embed_dim: int, num_heads: int, num_kv_heads: int, head_dim: int | None) -> None:
+    """Raise ValueError unless a layer can have these heads; H x Dh is D if nobody says Dh."""
+    require_groups(num_heads, num_kv_heads)
+    if head_dim is None:
+        require_divisible(embed_dim, num_heads)
+    else:
+        require_sizes(embed_dim=embed_dim, head_dim=head_dim)
+
+
 def require_finite(**tensors) -> None:
     """Raise ValueError unless these tensors hold neither NaN nor infinity."""
     for name, tensor in tensors.items():
@@ -78,9 +61,22 @@ def require_finite(**tensors) -> None:
 def require_probability(**probabilities: float) -> None:
     """Raise ValueError unless every value is a number in [0, 1]; NaN is none."""
     for name, p in probabilities.items():
-        is_number = isinstance(p, int | float) and not isinstance(p, bool)
-        if not is_number or not 0 <= p <= 1:  # NaN is not
+        if not _is_number(p) or not 0 <= p <= 1:  # NaN is not
             raise ValueError(f"{name} must be a probability between 0 and 1, got {p!r}")
+
+
+def require_positive(**numbers: float) -> None:
+    """Raise ValueError unless every value is a finite number above 0."""
+    for name, number in numbers.items():
+        if not _is_number(number) or not 0 < number < math.inf:
+            raise ValueError(f"{name} must be a finite number above 0, got {number!r}")
+
+
+def require_choice(name: str, value, choices: tuple) -> None:
+    """Raise ValueError unless `value` is one of these."""
+    if value not in choices:
+        known = " or ".join(map(repr, choices))
+        raise ValueError(f"{name} must be {known}, got {value!r}")
 
 
 def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
@@ -95,19 +91,23 @@ def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
 def require_input(name: str, tensor: Tensor, layer: nn.Module, meaning: str) -> None:
     """Raise ValueError unless `layer` takes vectors of this width and dtype.
 
-    What the layer does not tell is not checked: an adapter around it may have no `weight`.
+    What the layer does not say is not checked: an adapter around it may have no `weight`.
     """
-    if hasattr(layer, "in_features"):
-        require_width(name, tensor, layer.in_features, meaning)
-    require_dtype(name, tensor, getattr(layer, "weight", None))
+    width = getattr(layer, "in_features", None)
+    if width is not None and tensor.shape[-1] != width:
+        require_width(name, tensor, width, meaning)
+    weight = getattr(layer, "weight", None)
+    if getattr(weight, "dtype", None) is not tensor.dtype:
+        require_dtype(name, tensor, weight)
 
 
 def require_dtype(name: str, tensor: Tensor, weight) -> None:
     """Raise ValueError if `weight` is floating and of another dtype, unless autocast is on."""
     is_floating = isinstance(weight, Tensor) and weight.is_floating_point()
-    if is_floating and tensor.dtype != weight.dtype and not _is_autocast(tensor):
+    if is_floating and tensor.dtype != weight.dtype and not is_autocast(tensor):
         raise ValueError(
-            f"{name} must have the dtype of the module, {_dtype(weight)}, got {_dtype(tensor)}"
+            f"{name} must have the dtype of the module, {dtype_name(weight)}, "
+            f"got {dtype_name(tensor)}"
         )
 
 
@@ -124,8 +124,19 @@ def require_bools(**flags: bool) -> None:
             raise ValueError(f"{name} must be True or False, got {flag!r}")
 
 
+def require_count(name: str, value: int, most: int) -> None:
+    """Raise ValueError unless `value` is an integer between 0 and `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise ValueError(f"{name} must be an integer between 0 and {most}, got {value!r}")
+
+
 def require_between(name: str, values: Tensor, low: int, high: int) -> None:
-    """Raise ValueError unless every number of `values` is in [low, high]."""
+    """Raise ValueError unless every number of `values` is in [low, high].
+
+    Only on a CPU: on a GPU the program would have to wait for the answer.
+    """
+    if values.device.type != "cpu":
+        return
     outside = values[(values < low) | (values > high)]
     if len(outside):
         raise ValueError(f"{name} must be between {low} and {high}, got {outside.tolist()}")
@@ -144,7 +155,9 @@ def require_rank(name: str, tensor: Tensor, dimensions: str) -> None:
         raise ValueError(f"{name} must be {dimensions}, got shape {tuple(tensor.shape)}")
 
 
-def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> None:
+def require_mask(
+    mask: Tensor | None, full_shape: tuple[int, int, int, int], name: str = "mask"
+) -> None:
     """Raise ValueError unless the mask is (T, S) or broadcasts from four dimensions.
 
     Three dimensions are refused: (B, T, S) would be read as (H, T, S) when B = H. Two are always
@@ -158,9 +171,29 @@ def require_mask(mask: Tensor | None, full_shape: tuple[int, int, int, int]) -> 
     )
     if not fits:
         raise ValueError(
-            f"mask must be (T, S) = {full_shape[2:]} or broadcast to (B, H, T, S) = {full_shape} "
+            f"{name} must be (T, S) = {full_shape[2:]} or broadcast to (B, H, T, S) = {full_shape} "
             f"from four dimensions, as padding (B, 1, 1, S) does, got {tuple(mask.shape)}"
         )
+
+
+def require_positions(positions: Tensor, batch_size: int, seq_len: int) -> None:
+    """Raise ValueError unless positions are (T,) or (B, T)."""
+    if tuple(positions.shape) not in ((seq_len,), (1, seq_len), (batch_size, seq_len)):
+        raise ValueError(
+            f"positions must be (T,) = ({seq_len},) or (B, T) = ({batch_size}, {seq_len}), "
+            f"got {tuple(positions.shape)}"
+        )
+
+
+def require_self_attention(context, values, positions, cache, rotary) -> None:
+    """Raise ValueError where positions or a cache meet keys of other tokens, or no rotary."""
+    if positions is not None and rotary is None:
+        raise ValueError("positions are for a layer with rotary=, this one has none")
+    if context is None and values is None:
+        return
+    for name, part in (("rotary", rotary), ("a cache", cache)):
+        if part is not None:
+            raise ValueError(f"{name} is for self-attention: expected x alone, got context, too")
 
 
 def require_enough_keys(is_causal: bool, query_len: int, key_len: int) -> None:
@@ -169,80 +202,6 @@ def require_enough_keys(is_causal: bool, query_len: int, key_len: int) -> None:
         raise ValueError(f"key_len must be at least query_len={query_len}, got {key_len}")
 
 
-def _array_annotation(annotation):
-    options = typing.get_args(annotation) or (annotation,)
-    return next((o for o in options if inspect.isclass(o) and issubclass(o, AbstractArray)), None)
-
-
-def _kind(argument):
-    """All that the check of an argument depends on."""
-    if isinstance(argument, Tensor):
-        return argument.shape, argument.dtype, argument.device
-    return type(argument)
-
-
-def _remember(passed: set, kinds: tuple) -> None:
-    if len(passed) >= 1000:
-        passed.clear()
-    passed.add(kinds)
-
-
-def _require_fit(caller: str, expected: dict, given: dict) -> bool:
-    """Whether the same kinds of arguments would pass without autocast, too."""
-    given = {name: given[name] for name in expected if given.get(name) is not None}
-    with jaxtyped("context"):  # inside, a letter has to mean one size
-        misfits = {n: expected[n].__instancecheck_str__(value) for n, value in given.items()}
-    for name, value in given.items():
-        reason = _explain(misfits[name], expected[name], value)
-        if reason:
-            raise ValueError(_report(caller, name, reason, expected, given))
-    for name, value in given.items():
-        reason = _mixed(value, next(iter(given.values())))
-        if reason:
-            raise ValueError(_report(caller, name, reason, expected, given))
-    return len({value.dtype for value in given.values() if value.is_floating_point()}) <= 1
-
-
-def _explain(misfit: str, annotation, value) -> str:
-    if not isinstance(value, Tensor):
-        return f"a {type(value).__name__} is not a torch.Tensor"
-    if "has dtype" in misfit:
-        return f"its dtype is {_dtype(value)}, not {annotation.dtype.__name__.lower()}"
-    letters = [d.lstrip("#") for d in annotation.dim_str.split() if not d.startswith("*")]
-    named = zip(reversed(letters), reversed(value.shape))
-    if not misfit and any(size == 0 and letter != "B" for letter, size in named):
-        return "a dimension of size 0: there is nothing to attend with or to"
-    return misfit.replace("torch.Size", "")
-
-
-def _mixed(value: Tensor, first: Tensor) -> str:
-    if value.device != first.device:
-        return f"it is on device {value.device}, the first argument on {first.device}"
-    both_float = value.is_floating_point() and first.is_floating_point()
-    if both_float and value.dtype != first.dtype and not _is_autocast(value):
-        return f"its dtype is {_dtype(value)}, that of the first argument {_dtype(first)}"
-    return ""
-
-
-def _is_autocast(tensor: Tensor) -> bool:
-    """Whether autocast is on where the tensor is: it would convert what is mixed."""
-    kind = tensor.device.type
-    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
-
-
-def _report(caller: str, wrong: str, reason: str, expected: dict, given: dict) -> str:
-    lines = [f"{caller}: {wrong} does not fit: {reason}"]
-    for name, value in given.items():
-        kind = expected[name].dtype.__name__
-        lines.append(f"  {name}: expected {kind} ({expected[name].dim_str}), got {_came(value)}")
-    return "\n".join(lines)
-
-
-def _came(value) -> str:
-    if isinstance(value, Tensor):
-        return f"{_dtype(value)} {tuple(value.shape)}"
-    return type(value).__name__
-
-
-def _dtype(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+def _is_number(value) -> bool:
+    numbers = (int, float)  # torch.compile of PyTorch 2.9 cannot take int | float here
+    return isinstance(value, numbers) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ the FLOPs to PyTorch's own counter and the memory to its profiler.
 
 from dataclasses import dataclass
 
-from mha_utils.core.contracts import require_divisible, require_sizes
+from mha_utils.core.contracts import require_divisible, require_groups, require_sizes
 
 IMPLEMENTATIONS = ("loop over heads", "explicit", "fused")
 
@@ -57,9 +57,15 @@ class Cost:
     map_bytes: int  # of attention maps that exist at once
 
 
-def projection_flops(work: Workload) -> int:
-    """FLOPs of the four projections q, k, v and out: 8 B T D²."""
-    return 8 * work.numbers * work.embed_dim
+def projection_flops(work: Workload, num_kv_heads: int | None = None) -> int:
+    """FLOPs of the four projections q, k, v and out: 8 B T D², less with fewer heads of k and v.
+
+    Raises:
+        ValueError: if `num_kv_heads` is given and no number of heads that H heads can share.
+    """
+    kept = work.num_heads if num_kv_heads is None else num_kv_heads
+    require_groups(work.num_heads, kept)
+    return 4 * work.numbers * work.embed_dim * (work.num_heads + kept) // work.num_heads
 
 
 def attention_flops(work: Workload, skips_future: bool = False) -> int:

@@ -1,26 +1,31 @@
 """Ways to attend without weights to show: one fused call, or blocks of queries.
 
-q is (B, H, T, Dh), k and v are (B, H, S, Dh); a mask is boolean, True = may attend, and has two
+q is (B, H, T, Dh), k and v are (B, Hkv, S, .); a mask is boolean, True = may attend, and has two
 or four dimensions that broadcast to (B, H, T, S). A query that may attend to nothing gets zeros,
 with a zero gradient.
 """
 
+import contextlib
+import inspect
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn.attention.bias import causal_lower_right
 
 from mha_utils.core.contracts import (
     checked,
     require_bools,
     require_enough_keys,
+    require_groups,
     require_mask,
+    require_positive,
     require_probability,
 )
-from mha_utils.core.precision import in_float32
-from mha_utils.core.steps import causal_mask
+from mha_utils.core.signatures import in_float32
+from mha_utils.core.steps import causal_mask, share_heads
 
 QUERY_BLOCK = 128  # queries that are computed at once where they are taken in blocks
 
@@ -28,56 +33,90 @@ QUERY_BLOCK = 128  # queries that are computed at once where they are taken in b
 @checked
 def attend(
     q: Float[Tensor, "B H T Dh"],
-    k: Float[Tensor, "B H S Dh"],
-    v: Float[Tensor, "B H S Dh"],
+    k: Float[Tensor, "B Hkv S Dh"],
+    v: Float[Tensor, "B Hkv S Dv"],
     mask: Bool[Tensor, "..."] | None = None,
     is_causal: bool = False,
     dropout: float = 0.0,
-) -> Float[Tensor, "B H T Dh"]:
-    """softmax(q kᵀ / sqrt(Dh)) v for every head, in the way that is fastest here.
+    *,
+    bias: Float[Tensor, "..."] | None = None,
+    scale: float | None = None,
+) -> Float[Tensor, "B H T Dv"]:
+    """softmax(scale q kᵀ + bias) v for every head, in the way that is fastest here.
 
     No way is less accurate than PyTorch's kernel, and none depends on the kind of processor.
 
     Args:
         q: queries, (B, H, T, Dh).
-        k, v: keys and values, (B, H, S, Dh).
+        k, v: keys (B, Hkv, S, Dh) and values (B, Hkv, S, Dv); each of their heads serves
+            H / Hkv neighbouring heads of queries.
         mask: True = may attend; (T, S), or four dimensions that broadcast to (B, H, T, S).
         is_causal: a query sees no key after its own; the last query meets the last key.
         dropout: probability to drop a weight.
+        bias: finite numbers that are added to the scores, of the forms that a mask may have.
+        scale: of the scores; 1 / sqrt(Dh) when left out.
 
     Raises:
-        ValueError: if something does not fit, `dropout` is not a probability, or `is_causal`
-            is asked for with fewer keys than queries.
+        ValueError: if something does not fit, `dropout` is not a probability, `scale` is not
+            a positive number, or `is_causal` is asked for with fewer keys than queries.
     """
-    query_len, key_len = q.shape[-2], k.shape[-2]
-    require_mask(mask, (*q.shape[:-1], key_len))
-    require_bools(is_causal=is_causal)
-    require_enough_keys(is_causal, query_len, key_len)
-    require_probability(dropout=dropout)
-    if query_len == 1:  # it is the last, and sees every key
+    require_possible(q, k, mask, is_causal, dropout, bias, scale)
+    if q.shape[-2] == 1:  # it is the last, and sees every key
         is_causal = False
-    if 0 < dropout < 1 and takes_blocks(q):
-        q, k, v = (t.contiguous() for t in (q, k, v))
-        return in_blocks(by_products, q, k, v, mask, is_causal, dropout)
-    if not is_causal or (mask is None and query_len == key_len):
-        return by_kernel(q, k, v, mask, dropout, is_causal)
-    if takes_blocks(q):
-        return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
-    return by_kernel(q, k, v, joined_mask(q, k, mask, is_causal), dropout)
+    if bias is None and scale is None and takes_blocks(q):
+        if 0 < dropout < 1:
+            q, k, v = (t.contiguous() for t in (q, k, v))
+            return in_blocks(by_products, q, k, v, mask, is_causal, dropout)
+        if is_causal and mask is not None:
+            return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
+    return by_kernel(q, k, v, mask, dropout, is_causal, bias, scale)
 
 
-def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False):
+attend_unchecked = inspect.unwrap(attend)  # for tensors that are known to fit
+
+
+def require_possible(q, k, mask, is_causal, dropout, bias, scale) -> None:
+    """Raise ValueError unless `attend` can do this; a token that is written waits for it."""
+    if mask is not None or bias is not None:
+        require_mask(mask, (*q.shape[:-1], k.shape[-2]))
+        require_mask(bias, (*q.shape[:-1], k.shape[-2]), "bias")
+    if q.shape[1] != k.shape[1]:
+        require_groups(q.shape[1], k.shape[1])
+    require_bools(is_causal=is_causal)
+    require_enough_keys(is_causal, q.shape[-2], k.shape[-2])
+    require_probability(dropout=dropout)
+    require_positive(scale=1 if scale is None else scale)
+
+
+def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False, bias=None, scale=None):
     """PyTorch's fused kernel, which never makes the (T, S) weights."""
-    options = {"dropout_p": dropout, "is_causal": is_causal}
+    options = {"dropout_p": dropout, "scale": scale, "enable_gqa": q.shape[1] != k.shape[1]}
+    if is_causal and mask is None and bias is None:
+        return by_causal_kernel(q, k, v, options)
+    mask = joined_mask(q, k, mask, is_causal)
     if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, **options)
+        return F.scaled_dot_product_attention(q, k, v, bias, **options)
     mask, empty = without_empty_rows(mask)
-    return F.scaled_dot_product_attention(q, k, v, mask, **options).masked_fill(empty, 0.0)
+    added = mask if bias is None else bias.masked_fill(~mask, -torch.inf)
+    return F.scaled_dot_product_attention(q, k, v, added, **options).masked_fill(empty, 0.0)
+
+
+def by_causal_kernel(q, k, v, options):
+    """Without a mask where that can be: T = S, or on a GPU, where flash kernels know rectangles."""
+    query_len, key_len = q.shape[-2], k.shape[-2]
+    if query_len == key_len:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+    mask = causal_mask(query_len, key_len, q.device)
+    if q.device.type == "cuda" and not torch.compiler.is_compiling():
+        with contextlib.suppress(RuntimeError):  # no such object under a mode that counts or fakes
+            mask = causal_lower_right(query_len, key_len)
+    return F.scaled_dot_product_attention(q, k, v, mask, **options)
 
 
 @in_float32
 def by_products(q, k, v, mask=None, dropout=0.0):
     """Two batched products around a softmax, which overwrites the scores where it may."""
+    k, v = share_heads(k, q.shape[1]), share_heads(v, q.shape[1])
     scores = (q * q.shape[-1] ** -0.5) @ k.mT
     if mask is not None:
         mask, empty = without_empty_rows(mask)

@@ -1,147 +1,64 @@
-"""The modules that the chapters build, as `torch.nn.Module`s."""
+"""The layer that the series builds, as a `torch.nn.Module`, and its fast twin."""
+
+import inspect
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from mha_utils.core.cache import KeyValueCache, require_cache
 from mha_utils.core.contracts import (
     checked,
     require_bools,
-    require_divisible,
-    require_dtype,
     require_enough_keys,
+    require_heads,
     require_input,
     require_mask,
     require_probability,
+    require_self_attention,
     require_sizes,
-    require_width,
 )
-from mha_utils.core.precision import in_float32
+from mha_utils.core.kernels import attend_unchecked as attend
+from mha_utils.core.rotary import Rotary, require_rotary
+from mha_utils.core.signatures import in_float32
 from mha_utils.core.steps import (
-    attention,
     attention_scores,
     attention_weights,
     causal_mask,
     merge_heads,
+    share_heads,
     split_heads,
 )
 
-
-class SelfAttentionHead(nn.Module):
-    """One attention head: three learned projections, then `attention`.
-
-    Args:
-        embed_dim: width D of a token vector.
-        head_dim: width Dh of queries and keys.
-        value_dim: width Dv of values and of the output; `head_dim` when left out.
-        bias: whether the projections add a bias.
-
-    Raises:
-        ValueError: if a width is not an integer of at least 1.
-    """
-
-    def __init__(
-        self, embed_dim: int, head_dim: int, value_dim: int | None = None, bias: bool = False
-    ):
-        super().__init__()
-        value_dim = head_dim if value_dim is None else value_dim
-        require_sizes(embed_dim=embed_dim, head_dim=head_dim, value_dim=value_dim)
-        require_bools(bias=bias)
-        self.q_proj = nn.Linear(embed_dim, head_dim, bias=bias)
-        self.k_proj = nn.Linear(embed_dim, head_dim, bias=bias)
-        self.v_proj = nn.Linear(embed_dim, value_dim, bias=bias)
-
-    @checked
-    def forward(
-        self,
-        x: Float[Tensor, "*B T D"],
-        mask: Bool[Tensor, "*#B #T #T"] | None = None,
-        need_weights: bool = False,
-    ) -> Float[Tensor, "*B T Dv"] | tuple[Float[Tensor, "*B T Dv"], Float[Tensor, "*B T T"]]:
-        """Let every token of x look at every token of x.
-
-        Args:
-            x: token vectors, (*B, T, D).
-            mask: True = may attend, broadcast over (*B, T, T).
-            need_weights: also return the weights, (*B, T, T).
-
-        Raises:
-            ValueError: if x is not (*B, T, embed_dim) with T at least 1, or the mask
-                does not broadcast to (*B, T, T).
-        """
-        require_bools(need_weights=need_weights)
-        require_input("x", x, self.q_proj, "embed_dim")
-        out, weights = attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
-        return (out, weights) if need_weights else out
-
-
-class StackedHeads(nn.Module):
-    """H independent heads with their weights stacked: one product for all heads.
-
-    Args:
-        embed_dim: width D of a token vector.
-        num_heads: H.
-        head_dim: width Dh of queries and keys of each head.
-        value_dim: width Dv of values of each head; `head_dim` when left out.
-
-    Raises:
-        ValueError: if a size is not an integer of at least 1.
-    """
-
-    def __init__(self, embed_dim: int, num_heads: int, head_dim: int, value_dim: int | None = None):
-        super().__init__()
-        value_dim = head_dim if value_dim is None else value_dim
-        require_sizes(
-            embed_dim=embed_dim, num_heads=num_heads, head_dim=head_dim, value_dim=value_dim
-        )
-        bound = embed_dim**-0.5
-        self.q_weight = nn.Parameter(torch.empty(num_heads, embed_dim, head_dim))
-        self.k_weight = nn.Parameter(torch.empty(num_heads, embed_dim, head_dim))
-        self.v_weight = nn.Parameter(torch.empty(num_heads, embed_dim, value_dim))
-        for weight in self.parameters():
-            nn.init.uniform_(weight, -bound, bound)
-
-    @checked
-    def forward(
-        self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "#T #T"] | None = None
-    ) -> Float[Tensor, "B T HDv"]:
-        """All heads side by side: columns h x Dv to (h + 1) x Dv are head h.
-
-        Args:
-            x: token vectors, (B, T, D).
-            mask: True = may attend, broadcast over (T, T), the same for all heads.
-
-        Raises:
-            ValueError: if x is not (B, T, embed_dim).
-        """
-        require_width("x", x, self.q_weight.shape[1], "embed_dim")
-        require_dtype("x", x, self.q_weight)
-        copies = x.unsqueeze(1)  # (B, 1, T, D) meets (H, D, Dh)
-        q, k, v = copies @ self.q_weight, copies @ self.k_weight, copies @ self.v_weight
-        heads, _ = attention(q, k, v, mask)
-        return torch.cat(heads.unbind(dim=1), dim=-1)
+# Inside `forward` everything fits; a token that is written costs what its calls cost.
+merge_heads, split_heads = inspect.unwrap(merge_heads), inspect.unwrap(split_heads)
 
 
 class MultiHeadAttention(nn.Module):
     """Multi-head attention, every step in the open; weights per head on request.
 
     Args:
-        embed_dim: width D of queries, keys and values together, and of the output.
-        num_heads: H; must divide `embed_dim`.
+        embed_dim: width D of the output, and of the input where nothing else is said.
+        num_heads: H; must divide `embed_dim` unless `head_dim` is given.
         dropout: probability to drop a weight, in training only.
         bias: whether the four projections add a bias.
+        num_kv_heads: heads of keys and values, each shared by H / Hkv neighbouring heads of
+            queries; `num_heads` when left out. 1 is multi-query attention.
+        head_dim: width Dh of a head; `embed_dim` / `num_heads` when left out.
+        rotary: turns queries and keys by their positions before they meet.
         qdim, kdim, vdim: widths of the vectors that queries, keys and values are made
             from; `embed_dim` when left out.
         device, dtype: of the parameters.
 
     Raises:
         ValueError: if a size is not an integer of at least 1, `num_heads` does not divide
-            `embed_dim`, or `dropout` is not a probability.
+            `embed_dim`, `num_kv_heads` does not divide `num_heads`, `dropout` is not a
+            probability, or `rotary` is no `Rotary` of width `head_dim`.
 
-    Source: Vaswani et al. (2017), section 3.2.2. Arguments are named as in
-    `torch.nn.MultiheadAttention`; the layout is always (B, T, D). Half precision is computed in
-    float32 between the projections.
+    Source: Vaswani et al. (2017), section 3.2.2; grouped heads: Ainslie et al. (2023). Arguments
+    are named as in `torch.nn.MultiheadAttention`; the layout is always (B, T, D). Half precision
+    is computed in float32 between the projections.
     """
 
     def __init__(
@@ -151,6 +68,9 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         *,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        rotary: Rotary | None = None,
         qdim: int | None = None,
         kdim: int | None = None,
         vdim: int | None = None,
@@ -158,17 +78,21 @@ class MultiHeadAttention(nn.Module):
         dtype=None,
     ):
         super().__init__()
-        require_divisible(embed_dim, num_heads)
-        require_probability(dropout=dropout)
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        require_heads(embed_dim, num_heads, num_kv_heads, head_dim)
+        head_dim = embed_dim // num_heads if head_dim is None else head_dim
         qdim, kdim, vdim = (embed_dim if d is None else d for d in (qdim, kdim, vdim))
         require_sizes(qdim=qdim, kdim=kdim, vdim=vdim)
         require_bools(bias=bias)
+        require_probability(dropout=dropout)
+        require_rotary(rotary, head_dim)
         made = {"bias": bias, "device": device, "dtype": dtype}
-        self.num_heads, self.dropout = num_heads, dropout
-        self.q_proj = nn.Linear(qdim, embed_dim, **made)
-        self.k_proj = nn.Linear(kdim, embed_dim, **made)
-        self.v_proj = nn.Linear(vdim, embed_dim, **made)
-        self.out_proj = nn.Linear(embed_dim, embed_dim, **made)
+        self.num_heads, self.head_dim, self.dropout = num_heads, head_dim, dropout
+        self.rotary = rotary
+        self.q_proj = nn.Linear(qdim, num_heads * head_dim, **made)
+        self.k_proj = nn.Linear(kdim, num_kv_heads * head_dim, **made)
+        self.v_proj = nn.Linear(vdim, num_kv_heads * head_dim, **made)
+        self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, **made)
 
     @checked
     def forward(
@@ -179,6 +103,8 @@ class MultiHeadAttention(nn.Module):
         *,
         mask: Bool[Tensor, "..."] | None = None,
         is_causal: bool = False,
+        positions: Int[Tensor, "..."] | None = None,
+        cache: KeyValueCache | None = None,
         need_weights: bool = False,
     ) -> Float[Tensor, "B T D"] | tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T S"]]:
         """Let the tokens of x look at the tokens of context, or at each other.
@@ -191,6 +117,10 @@ class MultiHeadAttention(nn.Module):
                 Two dimensions are never (B, S): `padding_mask` gives (B, 1, 1, S).
             is_causal: a query sees no key after its own; the last query is aligned with
                 the last key. Joined with `mask` if both are given.
+            positions: of the tokens of x, for `rotary`, (T,) or (B, T); when left out they are
+                counted from 0, or from the length of the cache.
+            cache: holds keys and values of the tokens before x, and takes in those of x: S is
+                its length after that.
             need_weights: also return the weights of every head, before dropout.
 
         Returns:
@@ -199,28 +129,40 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             ValueError: if an input does not fit the module (width, dtype, device), the mask is
-                not boolean or does not broadcast, a flag is not True or False, or `is_causal`
-                is asked for with fewer keys than queries.
+                not boolean or does not broadcast, a flag is not True or False, `is_causal` is
+                asked for with fewer keys than queries, the cache is full or does not fit, or
+                `positions`, `rotary` or a cache meets a `context`. The cache is then as before.
         """
+        require_bools(is_causal=is_causal, need_weights=need_weights)
+        require_cache(cache)
+        require_self_attention(context, values, positions, cache, self.rotary)
         context = x if context is None else context
         values = context if values is None else values
-        require_bools(is_causal=is_causal, need_weights=need_weights)
         require_input("x", x, self.q_proj, "qdim")
         require_input("context", context, self.k_proj, "kdim")
         require_input("values", values, self.v_proj, "vdim")
-        require_mask(mask, (len(x), self.num_heads, x.shape[1], context.shape[1]))
-        require_enough_keys(is_causal, x.shape[1], context.shape[1])
 
-        q = split_heads(self.q_proj(x), self.num_heads)
-        k = split_heads(self.k_proj(context), self.num_heads)
-        v = split_heads(self.v_proj(values), self.num_heads)
+        q, k, v = self.project(x, context, values)
+        past = 0 if cache is None else cache.length
+        require_mask(mask, (*q.shape[:3], past + k.shape[2]))
+        require_enough_keys(is_causal, q.shape[2], past + k.shape[2])
+        if self.rotary is not None:
+            q, k = self.rotary(q, positions, past), self.rotary(k, positions, past)
+        if cache is not None:
+            k, v = cache.append(k, v)
         heads, weights = self.compute_heads(q, k, v, mask, is_causal, need_weights)
         out = self.out_proj(merge_heads(heads))
         return (out, weights) if need_weights else out
 
+    def project(self, x, context, values):
+        """q (B, H, T, Dh), k and v (B, Hkv, S, Dh): a width of n Dh is n heads."""
+        projected = self.q_proj(x), self.k_proj(context), self.v_proj(values)
+        return tuple(split_heads(t, t.shape[-1] // self.head_dim) for t in projected)
+
     @in_float32
     def compute_heads(self, q, k, v, mask, is_causal, need_weights):
-        """From q, k, v (B, H, ., Dh) to heads (B, H, T, Dh) and weights (B, H, T, S)."""
+        """From q (B, H, T, Dh), k and v to heads (B, H, T, Dh) and weights (B, H, T, S)."""
+        k, v = share_heads(k, q.shape[1]), share_heads(v, q.shape[1])
         scores = attention_scores(q, k)
         if is_causal:
             causal = causal_mask(q.shape[-2], k.shape[-2], q.device)
@@ -228,3 +170,17 @@ class MultiHeadAttention(nn.Module):
             mask = None if mask is None else mask & causal
         weights = attention_weights(scores, mask)
         return F.dropout(weights, self.dropout, self.training) @ v, weights
+
+
+class FusedMultiHeadAttention(MultiHeadAttention):
+    """Multi-head attention without the (B, H, T, S) weights, unless `need_weights` asks.
+
+    Constructor, parameters, inputs, outputs, gradients and errors are those of
+    `MultiHeadAttention`: whatever takes one takes the other. One step differs.
+    """
+
+    def compute_heads(self, q, k, v, mask, is_causal, need_weights):
+        """From q, k, v (B, H, ., Dh) to heads (B, H, T, Dh), and weights only on request."""
+        if need_weights:
+            return super().compute_heads(q, k, v, mask, is_causal, need_weights)
+        return attend(q, k, v, mask, is_causal, self.dropout if self.training else 0.0), None

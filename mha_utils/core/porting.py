@@ -34,12 +34,20 @@ def to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
     """An `nn.MultiheadAttention` (batch_first) with a copy of the weights.
 
     Raises:
-        ValueError: if it is no `MultiHeadAttention`, or `qdim` is not `embed_dim`: that has no
-            counterpart there.
+        ValueError: if it is no `MultiHeadAttention`, or has what is not found there: `qdim`, or
+            H Dh, other than `embed_dim`, fewer heads of keys and values, `rotary`.
     """
     require_kind("module", module, MultiHeadAttention)
     embed_dim = module.out_proj.out_features
     require_width("q_proj.weight", module.q_proj.weight, embed_dim, "embed_dim")
+    for layer in (module.q_proj, module.k_proj, module.v_proj):
+        if layer.out_features != embed_dim:
+            raise ValueError(
+                f"nn.MultiheadAttention has H Dh = embed_dim = {embed_dim} for queries, keys and "
+                f"values, got {layer.out_features}"
+            )
+    if module.rotary is not None:
+        raise ValueError("nn.MultiheadAttention has no rotary positions")
     theirs = nn.MultiheadAttention(
         embed_dim,
         module.num_heads,

@@ -14,11 +14,12 @@ from mha_utils.core.contracts import (
     checked,
     require_between,
     require_divisible,
+    require_groups,
     require_no_fewer_keys,
     require_probability,
     require_sizes,
 )
-from mha_utils.core.precision import in_float32
+from mha_utils.core.signatures import in_float32
 
 
 @checked
@@ -136,11 +137,11 @@ def padding_mask(lengths: Int[Tensor, " B"], key_len: int) -> Bool[Tensor, "B 1 
 
 
 @checked
-def split_heads(x: Float[Tensor, "B T D"], num_heads: int) -> Float[Tensor, "B H T Dh"]:
-    """Cut the D columns of every token into H neighbouring groups, one for each head.
+def split_heads(q: Float[Tensor, "B T D"], num_heads: int) -> Float[Tensor, "B H T Dh"]:
+    """Cut the D columns of q (or of k or v) into H neighbouring groups, one for each head.
 
     Args:
-        x: (B, T, D).
+        q: what a projection gives, (B, T, D).
         num_heads: H; must divide D.
 
     Returns:
@@ -149,9 +150,26 @@ def split_heads(x: Float[Tensor, "B T D"], num_heads: int) -> Float[Tensor, "B H
     Raises:
         ValueError: if D is not divisible by H.
     """
-    batch_size, seq_len, embed_dim = x.shape
+    batch_size, seq_len, embed_dim = q.shape
     require_divisible(embed_dim, num_heads)
-    return x.view(batch_size, seq_len, num_heads, embed_dim // num_heads).transpose(1, 2)
+    return q.view(batch_size, seq_len, num_heads, embed_dim // num_heads).transpose(1, 2)
+
+
+@checked
+def share_heads(heads: Float[Tensor, "B Hkv S Dh"], num_heads: int) -> Float[Tensor, "B H S Dh"]:
+    """Let each head of keys or values serve H / Hkv neighbouring heads of queries.
+
+    Args:
+        heads: (B, Hkv, S, Dh).
+        num_heads: H, a multiple of Hkv.
+
+    Raises:
+        ValueError: if Hkv does not divide H.
+    """
+    require_groups(num_heads, heads.shape[1])
+    if heads.shape[1] == num_heads:
+        return heads
+    return heads.repeat_interleave(num_heads // heads.shape[1], dim=1)
 
 
 @checked

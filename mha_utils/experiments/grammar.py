@@ -1,11 +1,15 @@
-"""A small made-up language in which four words of each sentence are settled by earlier ones.
+"""A small made-up language in which four words of each sentence follow from earlier ones.
 
-    bob : the old aunt near the nuns found herself looking only at the dog and it barked . bob
+    bob told eve : the old aunt near the monks found herself thinking while looking only
+    at the cats near the small dog and it barked . bob
 
-- agreement: "herself" goes with the subject (aunt), not with the noun beside it (nuns);
-- previous: "at" goes with the word before "only" (looking);
-- pronoun: "barked" is what the one that "it" stands for does (dog);
-- first: the last word repeats the first one.
+- agreement: "herself" goes with the subject (aunt), not with whoever is beside it (monks);
+- previous: "at" goes with the verb before "only" (looking), not with the other one (thinking);
+- pronoun: "barked" is what the animal that "it" stands for does (dog), not what the cats do;
+- first: the last word repeats the first one (bob), not the other name (eve).
+
+Each relation has two candidates. Knowing which words have been said, and not where, leaves two
+answers that are equally likely: only who looks at the right word can do better than 1/2.
 """
 
 import random
@@ -15,77 +19,63 @@ from torch import Tensor
 
 from mha_utils.experiments.tasks import IGNORED, Batch, Classes
 
-SPEAKERS = ["ann", "bob", "cleo", "dan", "eve", "finn", "gus", "hal"]
-PEOPLE = {  # one, many, what they do
-    "she": "aunt/aunts/sang nun/nuns/prayed girl/girls/giggled queen/queens/waved",
-    "he": "uncle/uncles/snored monk/monks/chanted boy/boys/cried king/kings/frowned",
+NAMES = ["ann", "bob", "cleo", "dan", "eve", "finn", "gus", "hal"]
+PEOPLE = {
+    "herself": ["aunt", "nun", "queen"],
+    "himself": ["uncle", "monk", "king"],
+    "themselves": ["aunts", "monks", "twins"],
 }
 ANIMALS = "dog/barked cat/purred cow/mooed duck/quacked horse/neighed pig/grunted"
-VERBS = "looking/at pointing/at waiting/for asking/for talking/to listening/to thinking/about"
+VERBS = "looking/at waiting/for talking/to thinking/about relying/on playing/with"
 ADJECTIVES = ["old", "young", "tall", "small", "kind", "quiet", "proud", "busy"]
-SELVES = {"she": "herself", "he": "himself", "they": "themselves"}
-GLUE = [*SELVES.values(), ":", "the", "near", "found", "only", "and", "it", ".", "<end>"]
+GLUE = ["told", ":", "the", "near", "found", "while", "only", "and", "it", "they", ".", "<end>"]
 RELATIONS = ("agreement", "previous", "pronoun", "first")
 
 
-def _people() -> list[tuple[str, str, str]]:
-    """(word, pronoun, action) of every person, alone and in the plural."""
-    found = []
-    for pronoun, words in PEOPLE.items():
-        for one, many, action in (word.split("/") for word in words.split()):
-            found += [(one, pronoun, action), (many, "they", action)]
-    return found
-
-
-def _pairs(words: str) -> list[tuple[str, str]]:
-    return [tuple(word.split("/")) for word in words.split()]
+def _pairs(words: str) -> list[list[str]]:
+    return [word.split("/") for word in words.split()]
 
 
 class Grammar(Classes):
-    """Sentences of the language above; the four words that are settled are to be foretold."""
+    """Sentences of the language above; the four words that follow from others are asked for."""
 
-    seq_len, relations = 24, RELATIONS
+    seq_len, relations, waves = 29, RELATIONS, False
 
     def __init__(self):
-        self.people, self.animals, self.verbs = _people(), _pairs(ANIMALS), _pairs(VERBS)
-        used = [*SPEAKERS, *ADJECTIVES, *GLUE]
-        for group in (self.people, self.animals, self.verbs):
-            used += [word for entry in group for word in entry]
-        self.words = tuple(dict.fromkeys(used))
+        self.animals, self.verbs = _pairs(ANIMALS), _pairs(VERBS)
+        people = [word for group in PEOPLE.values() for word in group]
+        animals = [word for one, action in self.animals for word in (one, one + "s", action)]
+        verbs = [word for pair in self.verbs for word in pair]
+        self.words = (*NAMES, *ADJECTIVES, *PEOPLE, *people, *animals, *verbs, *GLUE)
         self.ids = {word: i for i, word in enumerate(self.words)}
         self.num_symbols = self.num_classes = self.out_dim = len(self.words)
 
     def sentence(self, seed: int) -> tuple[list[str], dict[str, tuple[int, int]]]:
         """A random sentence, and for each relation (place of the answer, place of its source)."""
         dice = random.Random(seed)
-        pick = dice.choice
-
-        def phrase(noun):
-            return ["the", *dice.sample(ADJECTIVES, pick((0, 1, 2))), noun]
-
-        subject, animal, verb = pick(self.people), pick(self.animals), pick(self.verbs)
-        pronoun, action = pick((("it", animal[1]), subject[1:]))
-        others = [p for p in self.people if p[1] not in (pronoun, "they")]  # nobody else is meant
-        beside = pick(self.people if pronoun == "it" else others)
-        words = [pick(SPEAKERS), ":", *phrase(subject[0])]
-        at_subject = len(words) - 1
-        words += ["near", *phrase(beside[0]), "found", SELVES[subject[1]]]
-        words += [verb[0], "only", verb[1]]
-        at_particle = len(words) - 1
-        words += [*phrase(animal[0]), "and", pronoun, action, ".", words[0]]
-        at_animal = len(words) - 6
+        (speaker, listener), (other, verb) = dice.sample(NAMES, 2), dice.sample(self.verbs, 2)
+        own, beside = dice.sample(sorted(PEOPLE), 2)  # two groups, so the words differ
+        subject, neighbour = dice.choice(PEOPLE[own]), dice.choice(PEOPLE[beside])
+        (one, does), (others, they_do) = dice.sample(self.animals, 2)
+        animals = [(one, "it", does), (others + "s", "they", they_do)]
+        dice.shuffle(animals)
+        meant, pronoun, action = dice.choice(animals)
+        words = [speaker, "told", listener, ":", *_phrase(dice, subject), "near"]
+        words += [*_phrase(dice, neighbour), "found", own, other[0], "while", verb[0], "only"]
+        words += [verb[1], *_phrase(dice, animals[0][0]), "near", *_phrase(dice, animals[1][0])]
+        words += ["and", pronoun, action, ".", speaker]
         places = {
-            "agreement": (at_particle - 3, at_subject),
-            "previous": (at_particle, at_particle - 2),
-            "pronoun": (len(words) - 3, at_animal if pronoun == "it" else at_subject),
+            "agreement": (words.index(own), words.index(subject)),
+            "previous": (words.index(verb[1]), words.index(verb[0])),
+            "pronoun": (words.index(action), words.index(meant)),
             "first": (len(words) - 1, 0),
         }
         return words, places
 
     def encode(self, *sentences: list[str]) -> Tensor:
-        """Numbers of the words (B, T + 1), filled up with the number of "<end>"."""
-        filled = [[*words, *["<end>"] * (self.seq_len + 1 - len(words))] for words in sentences]
-        return torch.tensor([[self.ids[word] for word in words] for words in filled])
+        """Numbers of the words (B, T + 1), padded with the number of "<end>"."""
+        padded = [[*words, *["<end>"] * (self.seq_len + 1 - len(words))] for words in sentences]
+        return torch.tensor([[self.ids[word] for word in words] for words in padded])
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Batch:
         seeds = torch.randint(2**40, (batch_size,), generator=generator)
@@ -97,3 +87,8 @@ class Grammar(Classes):
         sources.scatter_(1, queries, pairs[:, None, :, 1])
         targets = ids[:, 1:].where((sources >= 0).any(dim=-1), IGNORED)
         return Batch(ids[:, :-1, None], targets[..., None], sources)
+
+
+def _phrase(dice: random.Random, noun: str) -> list[str]:
+    """ "the", often an adjective, and the noun: so that places differ from sentence to sentence."""
+    return ["the", *dice.sample(ADJECTIVES, dice.choice((0, 1))), noun]

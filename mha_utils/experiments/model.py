@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from mha_utils.core.contracts import require_sizes
 from mha_utils.core.modules import MultiHeadAttention
-from mha_utils.core.steps import split_heads
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,8 @@ class Shape:
         causal: whether a query sees only itself and what stands before it.
         mlp: whether each attention is followed by a two-layer network of width 4 D.
         norm: whether layer norm stands before each attention and before the readout.
+        uniform: a control that looks nowhere: W_q = W_k = 0, so every query averages all that
+            it may see; the gradient of each has the other as a factor, so both stay zero.
     """
 
     num_heads: int
@@ -32,6 +33,10 @@ class Shape:
     causal: bool = False
     mlp: bool = False
     norm: bool = False
+    uniform: bool = False
+
+    def build(self, task) -> "SmallModel":
+        return SmallModel(task, self)
 
 
 class Layer(nn.Module):
@@ -44,6 +49,9 @@ class Layer(nn.Module):
         self.attention = MultiHeadAttention(width, shape.num_heads, bias=False, **widths)
         for weight in self.attention.parameters():
             nn.init.normal_(weight, std=weight.shape[1] ** -0.5)
+        if shape.uniform:
+            nn.init.zeros_(self.attention.q_proj.weight)
+            nn.init.zeros_(self.attention.k_proj.weight)
         self.narrow = nn.Identity() if width == d else nn.Linear(width, d, bias=False)
         self.norm = nn.LayerNorm(d) if shape.norm else nn.Identity()
         self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
@@ -64,21 +72,24 @@ class SmallModel(nn.Module):
     """Embedding, attention layers, linear readout: the model of every experiment.
 
     Args:
-        task: gives `seq_len`, `out_dim` and `num_symbols` (0: inputs are vectors of `width`).
+        task: gives `seq_len`, `out_dim` and `num_symbols` (0: inputs are vectors of `width`);
+            `waves`: whether positions are made of waves, or each has a vector of its own.
         shape: heads, widths, layers.
     """
 
     def __init__(self, task, shape: Shape):
         super().__init__()
         require_sizes(num_heads=shape.num_heads, head_dim=shape.head_dim)
-        d, waves = shape.embed_dim, fourier(task.seq_len)
+        d = shape.embed_dim
+        waves = fourier(task.seq_len) if task.waves else torch.eye(task.seq_len)
         if task.num_symbols:
             self.embed = nn.Embedding(task.num_symbols, d)
         else:
             self.embed = nn.Linear(task.width, d, bias=False)
         self.place = nn.Linear(waves.shape[1], d, bias=False)
         nn.init.normal_(self.embed.weight, std=2 * d**-0.5)
-        nn.init.normal_(self.place.weight, std=2 * d**-0.5 / (task.seq_len / 2) ** 0.5)
+        size = (task.seq_len / 2) ** 0.5 if task.waves else 1  # of each row of `waves`
+        nn.init.normal_(self.place.weight, std=2 * d**-0.5 / size)
         self.layers = nn.ModuleList([Layer(shape) for _ in range(shape.num_layers)])
         self.norm = nn.LayerNorm(d) if shape.norm else nn.Identity()
         self.readout = nn.Linear(d, task.out_dim)
@@ -92,15 +103,6 @@ class SmallModel(nn.Module):
             x, weights = layer(x, positions)
             maps.append(weights)
         return self.readout(self.norm(x)), maps
-
-    @torch.no_grad()
-    def queries_keys_values(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q, k and v of the first layer, each (B, H, T, Dh)."""
-        x, positions = self._start(inputs)
-        values, layer = self.layers[0].norm(x), self.layers[0].attention
-        placed = values + positions
-        projected = layer.q_proj(placed), layer.k_proj(placed), layer.v_proj(values)
-        return tuple(split_heads(x, layer.num_heads) for x in projected)
 
     def _start(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The token vectors, and what is added to them for queries and keys only."""

@@ -1,4 +1,4 @@
-"""Every experiment of chapters 02 and 13, and the stored results of all its seeds.
+"""Run every experiment of chapters 02, 13, 14 and 15; write and read `experiments.json`.
 
 Recorded: the scores of every configuration and seed on fresh data, where heads look, and what
 is lost when one of them is removed. `make experiments` measures them anew.
@@ -6,6 +6,7 @@ is lost when one of them is removed. `make experiments` measures them anew.
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,8 +14,10 @@ import torch
 
 from mha_utils.experiments.grammar import Grammar
 from mha_utils.experiments.model import Shape
+from mha_utils.experiments.positions import KINDS, LateRepeat, PlacedShape, ask_later
 from mha_utils.experiments.scores import mass_on, without_head
-from mha_utils.experiments.tasks import Lookups, RepeatedBlock, ThreeRelations
+from mha_utils.experiments.sharing import WANTED, Fetches, SharingShape, sharing
+from mha_utils.experiments.tasks import Lookups, OneOfThree, RepeatedBlock, ThreeRelations
 from mha_utils.experiments.train import Recipe, evaluate, train
 from mha_utils.records import read_record, require_writable, write_text
 
@@ -27,11 +30,12 @@ HEADS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)
 
 @dataclass(frozen=True)
 class Experiment:
-    """A task, how it is learned, and the shapes of the models that try it."""
+    """A task, how it is learned, the shapes of the models that try it, and how they are judged."""
 
     task: object
     recipe: Recipe
     shapes: tuple[Shape, ...]
+    measure: Callable | None = None  # `measure` below, when left out
 
 
 def budget(*heads: int) -> tuple[Shape, ...]:
@@ -51,12 +55,21 @@ def _causal(heads: tuple[int, ...], layers: tuple[int, ...] = (1,), **options) -
     )
 
 
+def placed(kind: str) -> PlacedShape:
+    """Four heads, two layers, and one way of saying where a token stands."""
+    options = {"num_layers": 2, "causal": True, "norm": True}
+    return PlacedShape(4, BUDGET // 4, BUDGET, **options, positions=kind)
+
+
 WIDER_OR_DEEPER = (
     Shape(1, 192),
     Shape(1, 48, mlp=True),
     Shape(2, 24, mlp=True),
     Shape(1, 48, num_layers=2),
     Shape(1, 48, num_layers=3),
+)
+SHARED = tuple(
+    sharing(width, *sets) for width in (12, 8) for sets in ((4, 4), (2, 2), (1, 1), (1, 4), (4, 1))
 )
 EXPERIMENTS = {
     "lookups": Experiment(Lookups(), Recipe(400, end=0.03), (*grid(2 * BUDGET), *WIDER_OR_DEEPER)),
@@ -65,10 +78,23 @@ EXPERIMENTS = {
         Recipe(1000, start=2.0),
         (*budget(1, 2, 3, 4, 6, 12, 24, 48), *WIDER_OR_DEEPER),
     ),
-    "grammar": Experiment(Grammar(), Recipe(1000, start=0.3), _causal((1, 4))),
+    "asked": Experiment(
+        OneOfThree(),
+        Recipe(1000, start=2.0),
+        (*budget(1, 2, 3), Shape(1, 192), Shape(1, 48, mlp=True), Shape(1, 48, uniform=True)),
+    ),
+    "grammar": Experiment(
+        Grammar(),
+        Recipe(600, start=1.2, look=0.15),
+        (*_causal((1, 4)), *_causal((1,), uniform=True)),
+    ),
     "repeats": Experiment(
         RepeatedBlock(), Recipe(300, lr=5e-3), _causal((1, 2, 4), (1, 2), norm=True)
     ),
+    "positions": Experiment(
+        LateRepeat(), Recipe(1500, lr=5e-3), tuple(map(placed, KINDS)), ask_later
+    ),
+    **{wanted: Experiment(Fetches(wanted), Recipe(400), SHARED) for wanted in WANTED},
 }
 DIGITS = 4
 
@@ -76,7 +102,8 @@ DIGITS = 4
 def seeds_of(shape: Shape) -> tuple[int, ...]:
     """Ten seeds for the shapes that the chapters speak of, three for the rest of the grid."""
     on_budget = shape.num_heads * shape.head_dim == BUDGET
-    return SEEDS if on_budget or shape in WIDER_OR_DEEPER else FEW_SEEDS
+    of_a_chapter = on_budget or shape in WIDER_OR_DEEPER or isinstance(shape, SharingShape)
+    return SEEDS if of_a_chapter else FEW_SEEDS
 
 
 def run(name: str, shape: Shape, seeds: tuple[int, ...]) -> dict:
@@ -89,13 +116,14 @@ def run(name: str, shape: Shape, seeds: tuple[int, ...]) -> dict:
         curve.append((step, [measure(m, task, 64) for m in models]))
 
     models = train(task, shape, recipe, seeds, watch if film else None, every=20)
-    rows = [measure(model, task) for model in models]
+    judge = EXPERIMENTS[name].measure or measure
+    rows = [judge(model, task) for model in models]
     found = {"task": name, **asdict(shape), "seeds": list(seeds)}
     found["parameters"] = sum(p.numel() for p in models[0].parameters())
     found["scores"] = {n: [row["scores"][n] for row in rows] for n in rows[0]["scores"]}
     if "mass" in rows[0] and shape.num_heads <= 6 and len(seeds) > len(FEW_SEEDS):
         found["mass"] = [row["mass"] for row in rows]
-        found["left"] = [what_is_left(model, task) for model in models]
+        found["without_head"] = [scores_without_heads(model, task) for model in models]
     if film:
         found["curve"] = {str(step): measured for step, measured in curve}
     return found
@@ -114,8 +142,8 @@ def measure(model, task, num_sequences: int = 256) -> dict:
     return measured
 
 
-def what_is_left(model, task) -> list[list[dict[str, float]]]:
-    """The scores after one head was removed: [layer][head]."""
+def scores_without_heads(model, task) -> list[list[dict[str, float]]]:
+    """The scores when one head is removed: [layer][head]."""
     return [
         [
             measure(without_head(model, layer, head), task)["scores"]
@@ -143,17 +171,17 @@ def recorded(task: str | None = None, path: Path = RECORD) -> list[dict]:
     return [row for row in rows if task in (None, row["task"])]
 
 
-def find(task: str, **wanted) -> dict:
-    """The one stored row of a task with these settings; what is not said is as in `Shape`.
+def find(task: str, **settings) -> dict:
+    """The one stored row of a task with these settings; the others are as in `Shape`.
 
     Raises:
         ValueError: if there is no such row.
     """
-    shape = {**asdict(Shape(1, BUDGET // wanted.get("num_heads", 1))), **wanted}
+    shape = {**asdict(Shape(1, BUDGET // settings.get("num_heads", 1))), **settings}
     for row in recorded(task):
         if all(row[key] == value for key, value in shape.items()):
             return row
-    raise ValueError(f"no recorded result for {task} with {wanted}")
+    raise ValueError(f"no recorded result for {task} with {settings}")
 
 
 def same_size(task: str) -> dict[int, dict]:
@@ -161,7 +189,8 @@ def same_size(task: str) -> dict[int, dict]:
 
     All of them have equally many parameters: more heads are thinner heads.
     """
-    plain = [row for row in recorded(task) if row["num_layers"] == 1 and not row["mlp"]]
+    other = ("mlp", "uniform")
+    plain = [r for r in recorded(task) if r["num_layers"] == 1 and not any(r[k] for k in other)]
     shared = {r["num_heads"]: r for r in plain if r["num_heads"] * r["head_dim"] == BUDGET}
     return dict(sorted(shared.items()))
 

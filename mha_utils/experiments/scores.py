@@ -35,11 +35,11 @@ def mass_on(
     """
     require_finite(weights=weights)
     where = where.expand(len(weights), -1, -1)
-    asked = where.any(dim=-1)
-    if not asked.any():
+    counted = where.any(dim=-1)
+    if not counted.any():
         raise ValueError("where marks no key: there is nothing to measure")
     share = (weights * where[:, None]).sum(dim=-1).movedim(1, -1)
-    return share[asked].mean(dim=0)
+    return share[counted].mean(dim=0)
 
 
 @checked
@@ -50,9 +50,9 @@ def hits(weights: Float[Tensor, "B H T S"], sources: Int[Tensor, "B T"]) -> Bool
         ValueError: if a weight is NaN, which would count as the largest.
     """
     require_finite(weights=weights)
-    asked = sources >= 0
+    counted = sources >= 0
     largest = weights.argmax(dim=-1).movedim(1, -1)
-    return largest[asked] == sources[asked][:, None]
+    return largest[counted] == sources[counted][:, None]
 
 
 @checked
@@ -88,7 +88,7 @@ def chosen_on_half(
 
 
 def without_head(model, layer: int, head: int):
-    """A copy of the model in which one head of one layer hands over nothing."""
+    """A copy of the model in which one head of one layer contributes nothing."""
     model = copy.deepcopy(model)
     attention = model.layers[layer].attention
     width = attention.out_proj.in_features // attention.num_heads

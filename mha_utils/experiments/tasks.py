@@ -22,8 +22,8 @@ class Batch:
 
     Attributes:
         inputs: real vectors (B, T, D), or symbols (B, T, F) whose F vectors are added up.
-        targets: real vectors, or classes (B, T, slots), `IGNORED` where nothing is asked.
-        sources: (B, T, R): where the answer of relation r stands, -1 where r is not asked.
+        targets: real vectors, or classes (B, T, slots), `IGNORED` where nothing is scored.
+        sources: (B, T, R): where the answer of relation r stands, -1 where r is not scored.
     """
 
     inputs: Tensor
@@ -32,13 +32,13 @@ class Batch:
 
 
 class Lookups:
-    """Every position wants the vectors of m others at once; they are white noise of width 8.
+    """Every position needs the vectors of m others at once; they are white noise of width 8.
 
     Args:
         offsets: how far back they stand, around a circle of `seq_len` positions.
     """
 
-    num_symbols, width, seq_len, placed_values = 0, 8, 12, False
+    num_symbols, width, seq_len, placed_values, waves = 0, 8, 12, False, True
 
     def __init__(self, offsets: tuple[int, ...] = (1, 2, 3, 5)):
         self.offsets = offsets
@@ -47,10 +47,10 @@ class Lookups:
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Batch:
         values = torch.randn(batch_size, self.seq_len, self.width, generator=generator)
-        wanted = [values.roll(offset, dims=1) for offset in self.offsets]
+        targets = [values.roll(offset, dims=1) for offset in self.offsets]
         here = torch.arange(self.seq_len)
         sources = torch.stack([(here - offset) % self.seq_len for offset in self.offsets], dim=-1)
-        return Batch(values, torch.cat(wanted, dim=-1), sources.expand(batch_size, -1, -1))
+        return Batch(values, torch.cat(targets, dim=-1), sources.expand(batch_size, -1, -1))
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return F.mse_loss(outputs, targets)
@@ -71,13 +71,13 @@ class Classes:
     """
 
     num_classes: int
-    placed_values = True
+    placed_values = waves = True
     relations: tuple[str, ...]
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         logits = outputs.unflatten(-1, (-1, self.num_classes))
-        flat, wanted = logits.flatten(0, -2), targets.flatten()
-        return F.cross_entropy(flat, wanted, ignore_index=IGNORED)
+        flat, labels = logits.flatten(0, -2), targets.flatten()
+        return F.cross_entropy(flat, labels, ignore_index=IGNORED)
 
     def right(self, outputs: Tensor, batch: Batch) -> Tensor:
         """(B, T, slots), boolean: where the most likely class is the target."""
@@ -89,15 +89,15 @@ class Classes:
 
     def score(self, outputs: Tensor, batch: Batch) -> dict[str, float]:
         """The share of right answers of each relation, and of positions with all right."""
-        right, asked = self.right(outputs, batch), batch.sources >= 0
-        each = [right.expand_as(asked)[..., r][asked[..., r]] for r in range(asked.shape[-1])]
+        right, scored = self.right(outputs, batch), batch.sources >= 0
+        each = [right.expand_as(scored)[..., r][scored[..., r]] for r in range(scored.shape[-1])]
         named = {name: r.float().mean().item() for name, r in zip(self.relations, each)}
-        everything = right.all(dim=-1)[asked.any(dim=-1)]
+        everything = right.all(dim=-1)[scored.any(dim=-1)]
         return named | {"all": everything.float().mean().item()}
 
 
 class ThreeRelations(Classes):
-    """Every position wants three values: the previous one, the one it names, the first one.
+    """Every position needs three values: the previous one, the one it names, the first one.
 
     A position holds a value (of 16), a name of its own and the name of some position.
     """
@@ -117,8 +117,21 @@ class ThreeRelations(Classes):
         return Batch(inputs, answers, sources)
 
 
+class OneOfThree(ThreeRelations):
+    """The same three relations, but each position carries a flag and asks for one of them."""
+
+    num_symbols, out_dim = 51, 16
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Batch:
+        every = super().draw(batch_size, generator)
+        flag = torch.randint(3, (batch_size, self.seq_len, 1), generator=generator)
+        inputs = torch.cat([every.inputs, 48 + flag], dim=-1)
+        sources = every.sources.where(flag == torch.arange(3), -1)
+        return Batch(inputs, every.targets.gather(2, flag), sources)
+
+
 class RepeatedBlock(Classes):
-    """A block of distinct symbols, over and over: from its second copy on it can be foretold.
+    """A block of distinct symbols, over and over: from its second copy on it can be predicted.
 
     The answer stands right after the last place where the present symbol stood before.
     """

@@ -2,14 +2,14 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from mha_utils.experiments.model import Shape, SmallModel
+from mha_utils.experiments.model import Shape
 from mha_utils.experiments.progress import progress
 from mha_utils.machine import threads
 
@@ -18,7 +18,8 @@ from mha_utils.machine import threads
 class Recipe:
     """How long and how fast to learn: Adam, warm-up, then a cosine down to `end` x `lr`.
 
-    `start` is the size of the first attention weights, in units of 1 / sqrt(inputs).
+    `start` is the size of the first attention weights, in units of 1 / sqrt(inputs); those of
+    queries and keys are `look` times as large: a small `look` starts with nearly even weights.
     """
 
     steps: int
@@ -27,12 +28,57 @@ class Recipe:
     warm_up: int = 50
     end: float = 0.05
     start: float = 1.0
+    look: float = 1.0
 
     def pace(self, step: int) -> float:
         """The share of `lr` that is used in this step."""
         done = max(0.0, (step - self.warm_up) / max(1, self.steps - self.warm_up))
         cosine = self.end + (1 - self.end) * (1 + math.cos(math.pi * min(1.0, done))) / 2
         return min((step + 1) / self.warm_up, 1.0) * cosine
+
+    def optimizer(self, parameters: Iterable[Tensor]):
+        """Adam, and the schedule that sets its pace."""
+        adam = torch.optim.Adam(parameters, self.lr, betas=(0.9, 0.98))
+        return adam, torch.optim.lr_scheduler.LambdaLR(adam, self.pace)
+
+
+class Training:
+    """Models of several seeds that learn side by side, one step at a time.
+
+    Args:
+        task: draws batches and says how wrong outputs are; see `tasks.py`.
+        seeds: one model for each; a seed fixes its weights and its data.
+    """
+
+    def __init__(self, task, shape: Shape, recipe: Recipe, seeds: tuple[int, ...] = (0,)):
+        self.task, self.recipe = task, recipe
+        self.loss = math.nan  # of the last step, the mean over seeds
+        self._models = [_fresh(task, shape, recipe, seed) for seed in seeds]
+        self._parameters, self._buffers = stack_module_state(self._models)
+        blank = copy.deepcopy(self._models[0]).to("meta")
+        self._run = vmap(lambda p, b, inputs: functional_call(blank, (p, b), (inputs,))[0])
+        self._optimizer, self._schedule = recipe.optimizer(self._parameters.values())
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def step(self) -> None:
+        """Learn from one batch for each seed."""
+        draw, size = self.task.draw, self.recipe.batch_size
+        batches = [draw(size, generator) for generator in self._generators]
+        inputs = torch.stack([b.inputs for b in batches])
+        outputs = self._run(self._parameters, self._buffers, inputs)
+        loss = sum(self.task.loss(o, b.targets) for o, b in zip(outputs, batches))
+        self._optimizer.zero_grad()
+        loss.backward()
+        self._optimizer.step()
+        self._schedule.step()
+        self.loss = loss.item() / len(batches)
+
+    def models(self) -> list[nn.Module]:
+        """The models as they are now, in evaluation mode."""
+        for i, model in enumerate(self._models):
+            parameters = {name: p[i].detach() for name, p in self._parameters.items()}
+            model.load_state_dict(parameters, strict=False)
+        return [model.eval() for model in self._models]
 
 
 @threads(1)  # with matrices this small, several would mostly wait for each other
@@ -43,58 +89,42 @@ def train(
     seeds: tuple[int, ...] = (0,),
     watch: Callable | None = None,
     every: int = 50,
-) -> list[SmallModel]:
-    """Train one model for each seed, all in one go; a seed fixes its weights and its data.
+) -> list[nn.Module]:
+    """Train one model for each seed, all in one go; in a notebook a bar shows how it goes.
 
     Args:
-        task: draws batches and says how wrong outputs are; see `synthetic.py`.
+        task: draws batches and says how wrong outputs are; see `tasks.py`.
         watch: called as watch(step, models) before the first step, after every `every` steps
             and after the last one.
 
     Returns:
         the trained models, one for each seed, in evaluation mode.
     """
-    models = [_fresh(task, shape, recipe.start, seed) for seed in seeds]
-    parameters, buffers = stack_module_state(models)
-    blank = copy.deepcopy(models[0]).to("meta")
-    run = vmap(lambda p, b, inputs: functional_call(blank, (p, b), (inputs,))[0])
-    optimizer = torch.optim.Adam(parameters.values(), recipe.lr, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.pace)
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    for step in progress(recipe.steps, "training"):
+    training = Training(task, shape, recipe, seeds)
+    for step in progress(recipe.steps, "training", lambda: f"loss {training.loss:.3f}"):
         if watch and step % every == 0:
-            watch(step, _load(models, parameters))
-        batches = [task.draw(recipe.batch_size, generator) for generator in generators]
-        outputs = run(parameters, buffers, torch.stack([b.inputs for b in batches]))
-        loss = sum(task.loss(o, b.targets) for o, b in zip(outputs, batches))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    models = _load(models, parameters)
+            watch(step, training.models())
+        training.step()
+    models = training.models()
     if watch:
         watch(recipe.steps, models)
     return models
 
 
-def _fresh(task, shape: Shape, start: float, seed: int) -> SmallModel:
+def _fresh(task, shape: Shape, recipe: Recipe, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = SmallModel(task, shape)
+        model = shape.build(task)
     for layer in model.layers:
         for weight in layer.attention.parameters():
-            weight.data.mul_(start)
+            weight.data.mul_(recipe.start)
+        for projection in (layer.attention.q_proj, layer.attention.k_proj):
+            projection.weight.data.mul_(recipe.look)
     return model
 
 
-def _load(models: list[SmallModel], parameters: dict[str, Tensor]) -> list[SmallModel]:
-    for i, model in enumerate(models):
-        model.load_state_dict({name: p[i].detach() for name, p in parameters.items()}, strict=False)
-    return [model.eval() for model in models]
-
-
 @torch.no_grad()
-def evaluate(model: SmallModel, task, num_sequences: int = 256, seed: int = 1_000_000):
+def evaluate(model: nn.Module, task, num_sequences: int = 256, seed: int = 1_000_000):
     """The scores on fresh sequences, and the weights of every layer on them."""
     batch = task.draw(num_sequences, torch.Generator().manual_seed(seed))
     outputs, maps = model(batch.inputs)

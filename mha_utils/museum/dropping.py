@@ -3,11 +3,11 @@
 import torch
 import torch.nn.functional as F
 
-from mha_utils.museum.bug import piece
+from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 
-@piece("dropout without 1/(1 - p)", "08", 2)
+@labelled("dropout without 1/(1 - p)", "08", 3)
 class NoRescaling(Steps):
     """What is kept is not divided by 1 - p: training sees smaller sums than evaluation."""
 
@@ -15,7 +15,7 @@ class NoRescaling(Steps):
         return super().drop(weights) * (1 - self.dropout if self.training else 1)
 
 
-@piece("dropout with p as the probability to keep", "08", 1)
+@labelled("dropout with p as the probability to keep", "08", 2)
 class KeepsWithP(Steps):
     """p is read as keep_prob, as in TensorFlow 1: with p = 0.1, nine of ten are dropped."""
 
@@ -23,7 +23,7 @@ class KeepsWithP(Steps):
         return F.dropout(weights, 1 - self.dropout if self.dropout else 0.0, self.training)
 
 
-@piece("dropout on the scores", "08", 1)
+@labelled("dropout on the scores", "08", 2)
 class DropsScores(Steps):
     """Scores are dropped before the softmax, and exp(0) = 1 is a share like any other."""
 
@@ -32,7 +32,7 @@ class DropsScores(Steps):
         return weights, weights
 
 
-@piece("dropout on the values", "08", 1)
+@labelled("dropout on the values", "08", 2)
 class DropsValues(Steps):
     """Numbers of the values are dropped in the place of weights: all queries miss the same."""
 
@@ -40,7 +40,7 @@ class DropsValues(Steps):
         return weights @ self.drop(v)
 
 
-@piece("dropout on what is gathered", "08", 1, "nikhilbarhate99/min-decision-transformer #2")
+@labelled("dropout on what is gathered", "08", 2, "nikhilbarhate99/min-decision-transformer #2")
 class DropsGathered(Steps):
     """What the heads have gathered is dropped, instead of weights."""
 
@@ -48,7 +48,7 @@ class DropsGathered(Steps):
         return self.drop(weights @ v)
 
 
-@piece("dropout shared by the heads", "08", 1)
+@labelled("dropout shared by the heads", "08", 2)
 class DropsForAllHeads(Steps):
     """One draw of (T, S) for all heads: they lose the same weights."""
 
@@ -56,7 +56,7 @@ class DropsForAllHeads(Steps):
         return weights * super().drop(torch.ones_like(weights[:, :1]))
 
 
-@piece("dropout shared by the batch", "08", 1)
+@labelled("dropout shared by the batch", "08", 2)
 class DropsForAllSequences(Steps):
     """One draw for all sequences: they lose the same weights."""
 
@@ -64,7 +64,7 @@ class DropsForAllSequences(Steps):
         return weights * super().drop(torch.ones_like(weights[:1]))
 
 
-@piece("dropout of whole keys", "08", 1)
+@labelled("dropout of whole keys", "08", 2)
 class DropsKeys(Steps):
     """One draw for all queries: a dropped key is missing everywhere."""
 
@@ -72,7 +72,7 @@ class DropsKeys(Steps):
         return weights * super().drop(torch.ones_like(weights[:, :, :1]))
 
 
-@piece("dropout left on in evaluation", "08", 4, "pytorch/pytorch #124464")
+@labelled("dropout left on in evaluation", "08", 1, "pytorch/pytorch #124464")
 class DropsInEvaluation(Steps):
     """F.dropout is called without training=self.training, whose default is True."""
 
@@ -80,7 +80,7 @@ class DropsInEvaluation(Steps):
         return F.dropout(weights, self.dropout)
 
 
-@piece("dropout never applied", "08", 1, "zhouhaoyi/Informer2020 #97")
+@labelled("dropout never applied", "08", 2, "zhouhaoyi/Informer2020 #97")
 class NeverDrops(Steps):
     """The probability is stored, and nothing uses it."""
 
@@ -88,7 +88,7 @@ class NeverDrops(Steps):
         return weights
 
 
-@piece("rows renormalised after dropout", "08", 3)
+@labelled("rows renormalised after dropout", "08", 3)
 class RenormalisesRows(Steps):
     """What is kept is divided by its sum, not by 1 - p: rows sum to 1 again."""
 
@@ -97,7 +97,7 @@ class RenormalisesRows(Steps):
         return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
 
-@piece("weights returned after dropout", "10", 4, "pytorch/pytorch #42929")
+@labelled("weights returned after dropout", "10", 4, "pytorch/pytorch #42929")
 class WeightsAfterDropout(Steps):
     """Outputs are right; in training the returned rows do not sum to 1."""
 

@@ -5,22 +5,24 @@ import random
 import torch
 
 from mha_utils.core.contracts import require_seed
-from mha_utils.museum.bug import FOUND, Mutant
+from mha_utils.museum.rooms import MUSEUM
 from mha_utils.museum.steps import Steps
 
 LEVELS = {
     1: ("projecting", "weighing"),
     2: ("masking",),
     3: ("dropping",),
+    4: ("extending",),
 }
 SUSPECTS = 3
 
 
 class Hunt:
-    """Three pieces of the museum of one level, to be found by probes. Prints as a score sheet.
+    """Three bugs of one level, to be found by probes. Prints as a score sheet.
 
     Args:
-        level: 1 projections, scores and softmax; 2 masks; 3 dropout.
+        level: 1 projections, scores and softmax; 2 masks; 3 dropout; 4 shared heads, rotary,
+            cache and windows.
         seed: which three.
 
     Raises:
@@ -32,26 +34,28 @@ class Hunt:
             raise ValueError(f"level must be one of {list(LEVELS)}, got {level!r}")
         require_seed(seed)
         self.level = level
-        self.names = [m.name for m in FOUND if _room(m) in LEVELS[level]]
-        chosen = random.Random(seed).sample([m for m in FOUND if m.name in self.names], SUSPECTS)
-        self._pieces = dict(enumerate(chosen, start=1))
-        self.accusations: dict[int, list[str]] = {number: [] for number in self._pieces}
+        bugs = [bug for bug in MUSEUM if bug.room in LEVELS[level]]
+        self.names = [bug.name for bug in bugs]
+        self._bugs = dict(enumerate(random.Random(seed).sample(bugs, SUSPECTS), start=1))
+        self.accusations: dict[int, list[str]] = {number: [] for number in self._bugs}
 
-    def suspect(self, number: int, dropout: float = 0.0) -> Steps:
+    def suspect(self, number: int, dropout: float = 0.0, **options) -> Steps:
         """A fresh module (8 columns, 4 heads) with the fault of suspect 1, 2 or 3.
+
+        `options` are more arguments of the layer: `num_kv_heads=2`, `rotary=Rotary(2)`.
 
         Raises:
             ValueError: if there is no such suspect.
         """
         self._require_suspect(number)
-        kind = type("Suspect", (self._pieces[number].module,), {"__doc__": "Who is it?"})
-        return with_numbers(kind, dropout)
+        kind = type("Suspect", (self._bugs[number].module,), {"__doc__": "Who is it?"})
+        return with_numbers(kind, dropout, **options)
 
     def accuse(self, number: int, name: str) -> "Hunt":
-        """Say which piece of the museum a suspect is; the sheet says whether that is so.
+        """Say which bug a suspect has; the sheet says whether that is so.
 
         Raises:
-            ValueError: if there is no such suspect, or no such piece in this level.
+            ValueError: if there is no such suspect, or no such bug in this level.
         """
         self._require_suspect(number)
         if name not in self.names:
@@ -61,32 +65,28 @@ class Hunt:
 
     def found(self) -> int:
         """How many suspects have been named."""
-        return sum(self._pieces[n].name in names for n, names in self.accusations.items())
+        return sum(self._bugs[n].name in names for n, names in self.accusations.items())
 
     def __repr__(self) -> str:
-        lines = [self._line(number) for number in self._pieces]
+        lines = [self._line(number) for number in self._bugs]
         return "\n".join([f"level {self.level}: {self.found()} of {SUSPECTS} found", *lines])
 
     def _line(self, number: int) -> str:
-        piece, tried = self._pieces[number], self.accusations[number]
-        if piece.name in tried:
-            return f"  {number}  ✓ {piece.name} ({piece.place}), accusation {len(tried)}"
+        bug, tried = self._bugs[number], self.accusations[number]
+        if bug.name in tried:
+            return f"  {number}  ✓ {bug.name} ({bug.place}), accusation {len(tried)}"
         return f"  {number}  ? {f'not {tried[-1]}' if tried else 'no accusation yet'}"
 
     def _require_suspect(self, number: int) -> None:
-        if number not in self._pieces:
-            raise ValueError(f"suspects are {list(self._pieces)}, got {number!r}")
+        if number not in self._bugs:
+            raise ValueError(f"suspects are {list(self._bugs)}, got {number!r}")
 
 
-def with_numbers(kind: type, dropout: float = 0.0, seed: int = 0):
-    """kind(8, 4, dropout) in evaluation, with parameters drawn anew: biases are not small."""
-    module = kind(8, 4, dropout)
+def with_numbers(kind, dropout=0.0, seed=0, embed_dim=8, num_heads=4, **options):
+    """A layer of class `kind` in evaluation, its parameters drawn anew: biases are not small."""
+    module = kind(embed_dim, num_heads, dropout, **options)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=generator))
     return module.eval()
-
-
-def _room(piece: Mutant) -> str:
-    return piece.module.__module__.rpartition(".")[2]

@@ -2,13 +2,18 @@
 
 import torch
 
-from mha_utils.museum.bug import piece
+from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 MAX_LEN = 64  # of the stored mask
 
 
-@piece("mask inverted", "06", 4, "pytorch/pytorch #120668")
+def everywhere(query_len: int, key_len: int) -> torch.Tensor:
+    """(T, S), True: every query may look at every key."""
+    return torch.ones(query_len, key_len, dtype=torch.bool)
+
+
+@labelled("mask inverted", "06", 4, "InseeFrLab/torchTextClassifiers #92")
 class MaskInverted(Steps):
     """The given mask is read upside down: True as "not allowed"."""
 
@@ -16,7 +21,7 @@ class MaskInverted(Steps):
         return super().join(None if mask is None else ~mask, *rest)
 
 
-@piece("mask ignored", "06", 1)
+@labelled("mask ignored", "06", 1)
 class MaskIgnored(Steps):
     """The given mask is accepted and never used."""
 
@@ -24,51 +29,47 @@ class MaskIgnored(Steps):
         return super().join(None, *rest)
 
 
-@piece("causal upside down", "06", 1, "rasbt/LLMs-from-scratch #1061")
+@labelled("causal upside down", "06", 1, "rasbt/LLMs-from-scratch #1061")
 class CausalUpsideDown(Steps):
     """triu in the place of tril: a token sees itself and the future, not the past."""
 
     def causal(self, query_len, key_len):
-        everywhere = torch.ones(query_len, key_len, dtype=torch.bool)
-        return everywhere.triu(diagonal=key_len - query_len)
+        return everywhere(query_len, key_len).triu(diagonal=key_len - query_len)
 
 
-@piece("causal off by one: a token cannot see itself", "06", 1)
+@labelled("causal off by one: a token cannot see itself", "06", 1)
 class CausalHidesItself(Steps):
     """One key too few: the first token has nothing to attend to."""
 
     def causal(self, query_len, key_len):
-        everywhere = torch.ones(query_len, key_len, dtype=torch.bool)
-        return everywhere.tril(diagonal=key_len - query_len - 1)
+        return everywhere(query_len, key_len).tril(diagonal=key_len - query_len - 1)
 
 
-@piece("causal off by one: the next token is seen", "06", 1)
+@labelled("causal off by one: the next token is seen", "06", 1)
 class CausalShowsTheNext(Steps):
     """One key too many: exactly what a language model has to predict."""
 
     def causal(self, query_len, key_len):
-        everywhere = torch.ones(query_len, key_len, dtype=torch.bool)
-        return everywhere.tril(diagonal=key_len - query_len + 1)
+        return everywhere(query_len, key_len).tril(diagonal=key_len - query_len + 1)
 
 
-@piece("top-left causal with a cache", "06", 1, "pytorch/pytorch #108108")
+@labelled("top-left causal with a cache", "06", 1, "pytorch/pytorch #108108")
 class CausalTopLeft(Steps):
     """With more keys than queries the first query is aligned with the first key."""
 
     def causal(self, query_len, key_len):
-        return torch.ones(query_len, key_len, dtype=torch.bool).tril()
+        return everywhere(query_len, key_len).tril()
 
 
-@piece("stored mask cut at the wrong end", "06", 1, "rasbt/LLMs-from-scratch #60")
+@labelled("stored mask cut at the wrong end", "06", 1)
 class StoredMaskWrongEnd(Steps):
     """Of a stored 64 x 64 mask the last rows are taken: they hide nothing."""
 
     def causal(self, query_len, key_len):
-        stored = torch.ones(MAX_LEN, MAX_LEN, dtype=torch.bool).tril()
-        return stored[-query_len:, :key_len]
+        return everywhere(MAX_LEN, MAX_LEN).tril()[-query_len:, :key_len]
 
 
-@piece("causal only in training", "06", 1, "shiyu-coder/Kronos #199")
+@labelled("causal only in training", "06", 1, "shiyu-coder/Kronos #199")
 class CausalOnlyInTraining(Steps):
     """is_causal=self.training: in evaluation the future is open."""
 
@@ -76,7 +77,7 @@ class CausalOnlyInTraining(Steps):
         return super().join(mask, is_causal and self.training, *lengths)
 
 
-@piece("causal dropped when a mask is given", "06", 3, "pytorch/pytorch #118972")
+@labelled("causal dropped when a mask is given", "06", 3, "huggingface/transformers #41966")
 class CausalDropped(Steps):
     """A padding mask replaces the causal one instead of joining it."""
 
@@ -84,7 +85,7 @@ class CausalDropped(Steps):
         return super().join(mask, is_causal and mask is None, *lengths)
 
 
-@piece("mask dropped when causal", "06", 3, "nari-labs/dia #170")
+@labelled("mask dropped when causal", "06", 3, "nari-labs/dia #170")
 class MaskDropped(Steps):
     """With is_causal the padding mask is forgotten: padding is attended to."""
 
@@ -92,7 +93,7 @@ class MaskDropped(Steps):
         return super().join(None if is_causal else mask, is_causal, *lengths)
 
 
-@piece("causal skipped without a mask", "06", 3, "facebookresearch/xformers #103")
+@labelled("causal skipped without a mask", "06", 3, "facebookresearch/xformers #103")
 class CausalSkipped(Steps):
     """The causal mask only ever joins a given one; alone it is not applied."""
 
@@ -100,7 +101,7 @@ class CausalSkipped(Steps):
         return super().join(mask, is_causal and mask is not None, *lengths)
 
 
-@piece("either mask is enough", "06", 3)
+@labelled("either mask is enough", "06", 3)
 class EitherMask(Steps):
     """Joined with "or" instead of "and": a key needs only one of two permissions."""
 
@@ -109,7 +110,7 @@ class EitherMask(Steps):
         return joined if mask is None or not is_causal else mask | self.causal(*lengths)
 
 
-@piece("mask of one sequence used for all", "06", 3)
+@labelled("mask of one sequence used for all", "06", 3)
 class MaskOfFirstSequence(Steps):
     """Every sequence of the batch gets the padding mask of the first."""
 
@@ -118,7 +119,7 @@ class MaskOfFirstSequence(Steps):
         return super().join(mask[:1] if has_batch else mask, *rest)
 
 
-@piece("mask of one head used for all", "06", 3)
+@labelled("mask of one head used for all", "06", 3)
 class MaskOfFirstHead(Steps):
     """A mask for each head comes in, and that of head 0 is used."""
 
@@ -127,7 +128,7 @@ class MaskOfFirstHead(Steps):
         return super().join(mask[:, :1] if has_heads else mask, *rest)
 
 
-@piece("mask repeated in the wrong order", "06", 3, "pytorch/pytorch #64706")
+@labelled("mask repeated in the wrong order", "06", 3, "line/lighthouse #77")
 class MaskRepeatedWrongly(Steps):
     """For (B x H) maps the batch of masks is tiled with repeat, not with repeat_interleave."""
 
@@ -138,7 +139,7 @@ class MaskRepeatedWrongly(Steps):
         return super().join(mask, *rest)
 
 
-@piece("padding hides queries, not keys", "06", 3, "hyunwoongko/transformer #40")
+@labelled("padding hides queries, not keys", "06", 3, "hyunwoongko/transformer #40")
 class PaddingHidesQueries(Steps):
     """The padding mask stands the wrong way: (B, 1, S, 1) instead of (B, 1, 1, S)."""
 
@@ -148,7 +149,7 @@ class PaddingHidesQueries(Steps):
         return super().join(mask, is_causal, query_len, key_len)
 
 
-@piece("mask after the softmax", "06", 2, "huggingface/pytorch-image-models #2236")
+@labelled("mask after the softmax", "06", 2, "huggingface/pytorch-image-models #2236")
 class MaskAfterSoftmax(Steps):
     """Hidden weights are set to 0 when the sum over all keys has been divided by."""
 
@@ -156,7 +157,7 @@ class MaskAfterSoftmax(Steps):
         return scores
 
 
-@piece("float 0/1 mask added", "06", 4, "pytorch/pytorch #21518")
+@labelled("float 0/1 mask added", "06", 4, "pytorch/pytorch #21518")
 class MaskAdded(Steps):
     """A mask of ones and zeros is added to the scores: it hides nothing."""
 
@@ -164,7 +165,7 @@ class MaskAdded(Steps):
         return self.softmax(scores if mask is None else scores + mask.to(scores.dtype))
 
 
-@piece("mask multiplied into the scores", "06", 4)
+@labelled("mask multiplied into the scores", "06", 4)
 class MaskMultiplied(Steps):
     """Hidden scores become 0, and exp(0) = 1 is a share like any other."""
 
@@ -172,7 +173,7 @@ class MaskMultiplied(Steps):
         return self.softmax(scores if mask is None else scores * mask)
 
 
-@piece("-1e9 fill", "07", 4, "NVIDIA/apex #1052")
+@labelled("-1e9 fill", "07", 4, "NVIDIA/apex #1052")
 class LargeNegativeFill(Steps):
     """A row with nothing to attend to attends to everything alike; half precision overflows."""
 
@@ -180,7 +181,7 @@ class LargeNegativeFill(Steps):
         return self.softmax(scores if mask is None else scores.masked_fill(~mask, -1e9))
 
 
-@piece("fill too small", "07", 4, "karpathy/minGPT #75")
+@labelled("fill too small", "07", 4, "karpathy/minGPT #75")
 class SmallNegativeFill(Steps):
     """Hidden scores are set to -10: large scores of the model shine through from behind."""
 
@@ -188,15 +189,15 @@ class SmallNegativeFill(Steps):
         return self.softmax(scores if mask is None else scores.masked_fill(~mask, -10.0))
 
 
-@piece("NaN rows", "06", 5, "pytorch/pytorch #41508")
+@labelled("NaN rows", "06", 5, "pytorch/pytorch #41508")
 class NaNRows(Steps):
     """A row of nothing but -inf: the softmax gives NaN."""
 
     def weigh(self, scores, mask):
-        return self.softmax(scores if mask is None else self.hide(scores, mask))
+        return (scores if mask is None else self.hide(scores, mask)).softmax(dim=-1)
 
 
-@piece("NaN only in the gradient", "06", 5, "pytorch/pytorch #41508")
+@labelled("NaN only in the gradient", "06", 5, "pytorch/pytorch #41508")
 class NaNGradients(Steps):
     """-inf is added, and nan_to_num cleans the weights: values are right, gradients are NaN."""
 
@@ -204,4 +205,4 @@ class NaNGradients(Steps):
         if mask is None:
             return self.softmax(scores)
         fill = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
-        return self.softmax(scores + fill).nan_to_num()
+        return (scores + fill).softmax(dim=-1).nan_to_num()

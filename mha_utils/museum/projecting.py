@@ -3,11 +3,11 @@
 import torch
 import torch.nn.functional as F
 
-from mha_utils.museum.bug import piece
+from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 
-@piece("direct view to heads", "04", 4, "hyunwoongko/transformer #15")
+@labelled("direct view to heads", "04", 4, "reczoo/FuxiCTR #30")
 class DirectView(Steps):
     """The columns are viewed as (B, H, T, Dh) at once: a head gets whole tokens, not columns."""
 
@@ -15,7 +15,7 @@ class DirectView(Steps):
         return x.reshape(len(x), self.num_heads, x.shape[1], -1)
 
 
-@piece("columns dealt out like cards", "04", 2)
+@labelled("columns dealt out like cards", "04", 2)
 class ColumnsDealtOut(Steps):
     """Head h gets every H-th column instead of Dh neighbours."""
 
@@ -23,7 +23,7 @@ class ColumnsDealtOut(Steps):
         return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
 
 
-@piece("heads split before cutting a fused qkv", "04", 1, "Lightning-AI/litgpt #1013")
+@labelled("heads split before cutting a fused qkv", "04", 1, "tenstorrent/tt-metal #41550")
 class HeadsBeforeThirds(Steps):
     """The 3D columns of a fused qkv are cut into H heads first and into q, k, v after that."""
 
@@ -35,7 +35,7 @@ class HeadsBeforeThirds(Steps):
         return [part.flatten(2) for part in fused.chunk(3, dim=-1)]
 
 
-@piece("merge without transpose", "09", 2, "jsbaan/transformer-from-scratch #6")
+@labelled("merge without transpose", "09", 2, "jsbaan/transformer-from-scratch #6")
 class MergeWithoutTranspose(Steps):
     """The heads are joined as they lie in memory: rows mix tokens and hand back the future."""
 
@@ -44,7 +44,7 @@ class MergeWithoutTranspose(Steps):
         return heads.contiguous().view(batch_size, seq_len, num_heads * head_dim)
 
 
-@piece("merge with the heads as the fast dimension", "09", 2)
+@labelled("merge with the heads as the fast dimension", "09", 2)
 class MergeInterleaved(Steps):
     """Merged rows hold column 0 of every head first: heads and columns are exchanged."""
 
@@ -52,7 +52,7 @@ class MergeInterleaved(Steps):
         return heads.permute(0, 2, 3, 1).flatten(2)
 
 
-@piece("heads added up, not put side by side", "09", 4, "awf/functional-transformer #8")
+@labelled("heads added up, not put side by side", "09", 4, "awf/functional-transformer #8")
 class HeadsAdded(Steps):
     """Every head's place gets the sum of all heads."""
 
@@ -60,7 +60,7 @@ class HeadsAdded(Steps):
         return super().merge(heads.sum(dim=1, keepdim=True).expand_as(heads))
 
 
-@piece("v through k's projection", "10", 1, "yflyzhang/AnnotatedTransformer #1")
+@labelled("v through k's projection", "10", 1, "yflyzhang/AnnotatedTransformer #1")
 class ValuesThroughKeys(Steps):
     """A copied line: the values go through k_proj, and v_proj is never used."""
 
@@ -68,7 +68,7 @@ class ValuesThroughKeys(Steps):
         return self.q_proj(x), self.k_proj(context), self.k_proj(values)
 
 
-@piece("q and k swapped", "01", 2)
+@labelled("q and k swapped", "01", 3)
 class QueriesAndKeysSwapped(Steps):
     """Queries are made with k_proj and keys with q_proj: every map is transposed."""
 
@@ -76,7 +76,7 @@ class QueriesAndKeysSwapped(Steps):
         return self.k_proj(x), self.q_proj(context), self.v_proj(values)
 
 
-@piece("missing output projection", "09", 4, "Kyubyong/transformer #117")
+@labelled("missing output projection", "09", 3, "Kyubyong/transformer #117")
 class NoOutputProjection(Steps):
     """The merged heads are returned as they are: no column mixes two heads."""
 
@@ -84,7 +84,7 @@ class NoOutputProjection(Steps):
         return merged
 
 
-@piece("output projection applied twice", "09", 4)
+@labelled("output projection applied twice", "09", 4)
 class OutputProjectionTwice(Steps):
     """Once in the attention and once more in the block around it."""
 
@@ -92,7 +92,7 @@ class OutputProjectionTwice(Steps):
         return self.out_proj(self.out_proj(merged))
 
 
-@piece("output weight not transposed", "09", 4)
+@labelled("output weight not transposed", "09", 4)
 class OutputNotTransposed(Steps):
     """merged @ weight: nn.Linear stores (outputs, inputs), so it has to be weight.T."""
 
@@ -101,7 +101,7 @@ class OutputNotTransposed(Steps):
         return out if self.out_proj.bias is None else out + self.out_proj.bias
 
 
-@piece("biases left behind", "10", 1)
+@labelled("biases left behind", "10", 1)
 class BiasesLeftBehind(Steps):
     """q, k and v without their biases: a fresh nn.MultiheadAttention has zeros there."""
 
@@ -110,7 +110,7 @@ class BiasesLeftBehind(Steps):
         return [F.linear(t, layer.weight) for t, layer in zip((x, context, values), layers)]
 
 
-@piece("residual added inside", "10", 1)
+@labelled("residual added inside", "10", 1)
 class ResidualInside(Steps):
     """The token's own vector is added at once, and the block around it will add it again."""
 
@@ -119,17 +119,9 @@ class ResidualInside(Steps):
         return (result[0] + x, result[1]) if isinstance(result, tuple) else result + x
 
 
-@piece("batch and time exchanged by view", "10", 4, "rish-16/tokenlearner-pytorch #1")
+@labelled("batch and time exchanged by view", "10", 4, "rish-16/tokenlearner-pytorch #1")
 class BatchAndTimeExchanged(Steps):
     """(B, T, D) is read as (T, B, D) by a view: sequences get tokens of other sequences."""
 
     def arrange(self, *tokens):
         return [t.reshape(t.shape[1], t.shape[0], -1).transpose(0, 1) for t in tokens]
-
-
-@piece("groups repeated instead of interleaved", "03", 5, "onnx/onnx #7274")
-class GroupsRepeated(Steps):
-    """Two heads share keys and values as 0 1 0 1 (repeat), not as 0 0 1 1 (repeat_interleave)."""
-
-    def share(self, heads):
-        return torch.cat([heads[:, ::2], heads[:, 1::2]], dim=1)

@@ -1,27 +1,44 @@
-"""The right module once more, as a row of small steps: every mutant replaces exactly one."""
+"""The right module once more, as a row of small steps: every bug is in exactly one."""
 
 import torch
 import torch.nn.functional as F
 
+from mha_utils.core.masks import sliding_window_mask
 from mha_utils.core.modules import MultiHeadAttention
-from mha_utils.core.steps import attention_scores, causal_mask, merge_heads, split_heads
+from mha_utils.core.steps import (
+    attention_scores,
+    causal_mask,
+    merge_heads,
+    share_heads,
+    split_heads,
+)
 
 
 class Steps(MultiHeadAttention):
     """`MultiHeadAttention` with every step a method: same parameters, numbers and gradients.
 
-    Nothing is checked here: a mutant has to give itself away by its numbers.
+    Nothing is checked here: a bug has to show in the numbers.
     """
 
     def forward(
-        self, x, context=None, values=None, *, mask=None, is_causal=False, need_weights=False
+        self,
+        x,
+        context=None,
+        values=None,
+        *,
+        mask=None,
+        is_causal=False,
+        positions=None,
+        cache=None,
+        need_weights=False,
     ):
         context = x if context is None else context
         values = context if values is None else values
         x, context, values = self.arrange(x, context, values)
-        mask = self.join(mask, is_causal, x.shape[1], context.shape[1])
         q, k, v = (self.split(t) for t in self.project(x, context, values))
-        k, v = self.share(k), self.share(v)
+        q, k, v = self.turn_and_store(q, k, v, positions, cache)
+        mask = self.join(mask, is_causal, q.shape[2], k.shape[2])
+        k, v = self.share(k, q.shape[1]), self.share(v, q.shape[1])
         weights, dropped = self.attend(self.score(q, k), mask)
         out = self.project_out(self.merge(self.gather(weights, dropped, v)))
         return (out, self.report(weights, q, k)) if need_weights else out
@@ -41,17 +58,39 @@ class Steps(MultiHeadAttention):
         """(T, S), True where a query may look."""
         return causal_mask(query_len, key_len)
 
+    def window(self, query_len, key_len, window, sinks=0):
+        """(T, S), True where a query may look that sees a window: a mask that the caller gives."""
+        return sliding_window_mask(query_len, key_len, window=window, sinks=sinks)
+
     def project(self, x, context, values):
         """q (B, T, D), k and v (B, S, D)."""
         return self.q_proj(x), self.k_proj(context), self.v_proj(values)
 
     def split(self, x):
         """(B, T, D) to (B, H, T, Dh)."""
-        return split_heads(x, self.num_heads)
+        return split_heads(x, x.shape[-1] // self.head_dim)
 
-    def share(self, heads):
-        """Keys or values as the heads see them, (B, H, S, Dh)."""
-        return heads
+    def turn_and_store(self, q, k, v, positions, cache):
+        """Queries and keys by their positions; then keys and values of all tokens so far."""
+        start = self.start(cache)
+        q, k = self.turn(q, positions, start), self.turn(k, positions, start)
+        return (q, k, v) if cache is None else (q, *self.store(cache, k, v))
+
+    def start(self, cache):
+        """The position of the first token of x."""
+        return 0 if cache is None else cache.length
+
+    def turn(self, heads, positions, start):
+        """Queries or keys, turned if the layer has positions."""
+        return heads if self.rotary is None else self.rotary(heads, positions, start)
+
+    def store(self, cache, k, v):
+        """Keys and values of all tokens so far, (B, Hkv, S, Dh)."""
+        return cache.append(k, v)
+
+    def share(self, heads, num_heads):
+        """Keys or values as the heads see them, from (B, Hkv, S, Dh) to (B, H, S, Dh)."""
+        return share_heads(heads, num_heads)
 
     def score(self, q, k):
         """(B, H, T, S)."""
@@ -73,8 +112,9 @@ class Steps(MultiHeadAttention):
         return scores.masked_fill(~mask, -torch.inf)
 
     def softmax(self, scores):
-        """Shares over the keys."""
-        return scores.softmax(dim=-1)
+        """Shares over the keys; equal ones, not NaN, in a row where every key is hidden."""
+        empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
+        return scores.masked_fill(empty, 0.0).softmax(dim=-1)
 
     def drop(self, weights):
         """Dropout, in training only."""

@@ -2,11 +2,11 @@
 
 import torch
 
-from mha_utils.museum.bug import piece
+from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 
-@piece("no scale", "07", 1)
+@labelled("no scale", "07", 1)
 class NoScale(Steps):
     """The division by sqrt(Dh) is missing: wide heads saturate."""
 
@@ -14,7 +14,7 @@ class NoScale(Steps):
         return q @ k.transpose(-2, -1)
 
 
-@piece("scale by sqrt(D)", "07", 1, "lucidrains/vit-pytorch #65")
+@labelled("scale by sqrt(D)", "07", 1, "lucidrains/vit-pytorch #65")
 class ScaleByModelWidth(Steps):
     """Divided by the root of the width of all heads together instead of that of one."""
 
@@ -22,7 +22,7 @@ class ScaleByModelWidth(Steps):
         return super().score(q, k) / self.num_heads**0.5
 
 
-@piece("scale by Dh", "07", 1)
+@labelled("scale by Dh", "07", 1)
 class ScaleByHeadWidth(Steps):
     """Divided by Dh, not by its root; also what comes out when the scale is applied twice."""
 
@@ -30,7 +30,7 @@ class ScaleByHeadWidth(Steps):
         return super().score(q, k) / q.shape[-1] ** 0.5
 
 
-@piece("scale multiplied instead of divided", "07", 1, "esceptico/perceiver-io #9")
+@labelled("scale multiplied instead of divided", "07", 1, "esceptico/perceiver-io #9")
 class ScaleMultiplied(Steps):
     """Times sqrt(Dh): a scale that was stored as its inverse is inverted again."""
 
@@ -38,7 +38,7 @@ class ScaleMultiplied(Steps):
         return super().score(q, k) * q.shape[-1]
 
 
-@piece("scale after the softmax", "07", 1)
+@labelled("scale after the softmax", "07", 1)
 class ScaleAfterSoftmax(Steps):
     """The weights are divided by sqrt(Dh) instead of the scores: rows no longer sum to 1."""
 
@@ -47,7 +47,12 @@ class ScaleAfterSoftmax(Steps):
         return super().softmax(scores * scale) / scale
 
 
-@piece("softmax over the queries", "01", 3, "nerminnuraydogan/vision-transformer #1")
+@labelled(
+    "softmax over the queries",
+    "01",
+    5,
+    "labmlai/annotated_deep_learning_paper_implementations #146",
+)
 class SoftmaxOverQueries(Steps):
     """Columns sum to 1, rows do not: every key is shared out among the queries."""
 
@@ -55,7 +60,7 @@ class SoftmaxOverQueries(Steps):
         return scores.softmax(dim=-2)
 
 
-@piece("softmax over the heads", "03", 3, "jadore801120/attention-is-all-you-need-pytorch #52")
+@labelled("softmax over the heads", "03", 4, "CAMMA-public/rendezvous #10")
 class SoftmaxOverHeads(Steps):
     """Without dim, F.softmax takes dimension 1 of four: the heads share what keys should."""
 
@@ -63,7 +68,7 @@ class SoftmaxOverHeads(Steps):
         return scores.softmax(dim=1)
 
 
-@piece("softmax over the batch", "03", 3, "PetrochukM/PyTorch-NLP #2")
+@labelled("softmax over the batch", "03", 4, "PetrochukM/PyTorch-NLP #2")
 class SoftmaxOverBatch(Steps):
     """Of (B x H, T, S), dimension 0 is taken: sequences and heads share what keys should."""
 
@@ -71,7 +76,7 @@ class SoftmaxOverBatch(Steps):
         return scores.flatten(0, 1).softmax(dim=0).view(scores.shape)
 
 
-@piece("softmax over the whole map", "01", 3)
+@labelled("softmax over the whole map", "01", 5)
 class SoftmaxOverMap(Steps):
     """One softmax over all pairs: the map sums to 1, rows to about 1/T."""
 
@@ -79,7 +84,7 @@ class SoftmaxOverMap(Steps):
         return scores.flatten(-2).softmax(dim=-1).view(scores.shape)
 
 
-@piece("no softmax", "01", 3)
+@labelled("no softmax", "01", 4)
 class NoSoftmax(Steps):
     """Scores are used as weights: they may be negative and sum to anything."""
 
@@ -87,7 +92,7 @@ class NoSoftmax(Steps):
         return scores
 
 
-@piece("softmax without taking off the largest", "07", 3)
+@labelled("softmax without taking off the largest", "07", 3)
 class OverflowingSoftmax(Steps):
     """exp of a large score is inf, and inf / inf is NaN."""
 
@@ -96,7 +101,7 @@ class OverflowingSoftmax(Steps):
         return powers / powers.sum(dim=-1, keepdim=True)
 
 
-@piece("one wide head", "03", 1, "feevos/ceecnet #6")
+@labelled("one wide head", "03", 1, "feevos/ceecnet #6")
 class OneWideHead(Steps):
     """All D columns make one map, which every head uses: num_heads changes nothing."""
 
@@ -105,7 +110,7 @@ class OneWideHead(Steps):
         return scores.sum(dim=1, keepdim=True).expand_as(scores) / self.num_heads**0.5
 
 
-@piece("weights transposed before use", "01", 2, "ok1zjf/VASNet #25")
+@labelled("weights transposed before use", "01", 6, "ok1zjf/VASNet #25")
 class WeightsTransposed(Steps):
     """Rows are normalised, and columns are used to sum the values."""
 
@@ -114,7 +119,7 @@ class WeightsTransposed(Steps):
         return (dropped.transpose(-2, -1) if is_square else dropped) @ v
 
 
-@piece("detached scores", "10", 3)
+@labelled("detached scores", "12", 4)
 class DetachedScores(Steps):
     """Outputs are right and q_proj and k_proj never learn: no gradient flows through scores."""
 
@@ -122,7 +127,7 @@ class DetachedScores(Steps):
         return super().score(q, k).detach()
 
 
-@piece("averaged weights returned as per-head", "10", 4, "pytorch/pytorch #34537")
+@labelled("averaged weights returned as per-head", "10", 4, "facebookresearch/fairseq #3365")
 class AveragedWeights(Steps):
     """Every returned map is the average over the heads."""
 
@@ -130,7 +135,7 @@ class AveragedWeights(Steps):
         return weights.mean(dim=1, keepdim=True).expand_as(weights)
 
 
-@piece("weights shown without the mask", "06", 2)
+@labelled("weights shown without the mask", "06", 2)
 class WeightsShownUnmasked(Steps):
     """Outputs are right; the returned maps are computed again, and without the mask."""
 
@@ -138,7 +143,7 @@ class WeightsShownUnmasked(Steps):
         return self.softmax(self.score(q, k))
 
 
-@piece("scores in half precision", "07", 4, "NVIDIA/apex #1052")
+@labelled("scores in half precision", "07", 4, "tinygrad/tinygrad #12280")
 class HalfPrecisionScores(Steps):
     """The softmax runs in bfloat16: weights have two or three digits."""
 

@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from mha_utils import theme
+from mha_utils.plots.parts import mark
 
 MARK = theme.OKABE_ITO["vermilion"]
 GREYS = (theme.OKABE_ITO["sky"], "#8c8c8c", "#c4c4c4", theme.OKABE_ITO["orange"])
@@ -27,9 +28,11 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
             raise ValueError(f"arc {name!r} must join places 0 to {len(words) - 1}, got {ends}")
     widths = np.array([0.55 + 0.3 * len(word) for word in words])
     middle = np.cumsum(widths) - widths / 2
-    _, ax = plt.subplots(figsize=(min(11.0, 0.29 * widths.sum()), 2.1))
+    width = 0.29 * widths.sum()
+    _, ax = plt.subplots(figsize=(min(11.0, width), 2.1))
+    size = 10 * min(1.0, 11.0 / width)  # words of a long sentence must not touch
     for x, word in zip(middle, words):
-        ax.text(x, 0, word, ha="center", va="center", fontsize=10)
+        ax.text(x, 0, word, ha="center", va="center", fontsize=size)
     longest = max(abs(middle[a] - middle[b]) for a, b in arcs.values()) or 1.0
     turn = np.linspace(0, np.pi, 60)
     for (name, (query, answer)), colour in zip(arcs.items(), theme.HEADS):
@@ -45,10 +48,46 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
     return ax
 
 
-def mark_cells(ax: Axes, cells: Sequence[tuple[int, int]]) -> None:
+def draw_circle(
+    names: Sequence[str], notes: Sequence, start: int, arrows: dict[str, int], *, asked="", title=""
+) -> Axes:
+    """Draw tokens around a circle, and a named arrow from one of them to each of several others.
+
+    Args:
+        names: one for each token, the first at the top, clockwise.
+        notes: what stands outside of the circle, one for each token.
+        start: where the arrows start.
+        arrows: name -> the place where its arrow ends; an arrow to `start` itself is a ring.
+        asked: the name of the arrow that is drawn solid.
+    """
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
+    places = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    _, ax = plt.subplots(figsize=(5.6, 3.9))
+    for i, (place, name, note) in enumerate(zip(places, names, notes)):
+        face = theme.QUERY if i == start else theme.PAPER
+        ax.add_patch(plt.Circle(place, 0.11, facecolor=face, edgecolor=theme.MUTED, zorder=3))
+        colour = theme.PAPER if i == start else theme.INK
+        ax.text(*place, name, ha="center", va="center", color=colour, zorder=4)
+        ax.text(*1.27 * place, note, ha="center", va="center", color=theme.MUTED, fontsize=9)
+    for (name, end), colour in zip(arrows.items(), theme.HEADS[1:]):
+        look = {"color": colour, "lw": 2.2 if name == asked else 1.4, "zorder": 2}
+        look["ls"] = "-" if name == asked else (0, (4, 3))
+        clockwise = np.linalg.det(places[[start, end]]) < 0
+        inwards = 0.3 if clockwise else -0.3
+        bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 11, "shrinkB": 11}
+        ends = {"xy": places[end], "xytext": places[start]}
+        ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", **look, **bend})
+        ax.plot([], [], color=colour, lw=look["lw"], ls=look["ls"], label=name)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
+    ax.set_title(title)
+    ax.axis("off")
+    return ax
+
+
+def mark_cells(ax: Axes, cells: Sequence[Sequence[int]]) -> None:
     """Frame the cells (row, column) of a drawn matrix."""
-    for row, column in cells:
-        ax.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=2.5, ec=MARK))
+    mark(ax, cells, fill=False, lw=2.5, ec=MARK)
 
 
 def draw_seeds(
@@ -71,11 +110,12 @@ def draw_seeds(
     """
     if ceilings is not None and len(ceilings) != len(values):
         raise ValueError(f"ceilings must be {len(values)} numbers, got {len(ceilings)}")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(max(4.0, 0.75 * len(values)), 2.8))
+    ax = ax or plt.subplots(figsize=(max(4.0, 0.75 * len(values)), 2.8))[1]
     for i, ceiling in enumerate(ceilings or ()):
         label = "theory: at most" if i == 0 else None
-        ax.plot((i - 0.4, i + 0.4), (ceiling, ceiling), color=theme.INK, linewidth=1.4, label=label)
+        ax.plot(
+            (i - 0.4, i + 0.4), (ceiling, ceiling), color=theme.MUTED, linewidth=1.4, label=label
+        )
     for i, seeds in enumerate(values.values()):
         ax.plot([i] * len(seeds), seeds, "_", color=colour, markersize=11, alpha=0.55)
         ax.plot(i, np.mean(seeds), "o", color=colour, markersize=6)
@@ -96,8 +136,7 @@ def draw_lines(
     for name, values in lines.items():
         if len(values) != len(x):
             raise ValueError(f"{name!r} must have {len(x)} values, got {len(values)}")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 2.8))
+    ax = ax or plt.subplots(figsize=(7, 2.8))[1]
     styles = ("-", "--", "-.", ":")
     for i, (name, values) in enumerate(lines.items()):
         colour = theme.HEADS[i % len(theme.HEADS)]
@@ -123,15 +162,14 @@ def draw_bars(
     for label, bars in groups.items():
         if list(bars) != names:
             raise ValueError(f"group {label!r} must have the bars {names}, got {list(bars)}")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(max(5.0, 1.7 * len(groups)), 2.8))
+    ax = ax or plt.subplots(figsize=(max(5.0, 1.7 * len(groups)), 2.8))[1]
     width = 0.8 / len(names)
     for n, (name, colour) in enumerate(zip(names, (theme.QUERY, *GREYS))):
         places = np.arange(len(groups)) + (n - (len(names) - 1) / 2) * width
         values = [bars[name] for bars in groups.values()]
         ax.bar(places, values, 0.92 * width, color=colour, label=name)
         for x, value in zip(places, values):
-            text = f"{value:.2f}".replace("0.", ".") if value < 1 else f"{value:.1f}"
+            text = f"{value:.2f}".replace("0.", ".") if value < 0.995 else f"{value:.1f}"
             ax.annotate(text, (x, value), (0, 2), textcoords="offset points", ha="center", size=8)
     ax.set_xticks(range(len(groups)), list(groups))
     ax.set(ylabel=ylabel, ylim=limits)

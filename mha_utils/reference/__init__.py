@@ -1,4 +1,4 @@
-"""The same mathematics once more, in plain Python and NumPy float64.
+"""One head and its gradients, worked out on paper, in plain Python and NumPy float64.
 
 This is the oracle of every check and test: it shares no code with `attention.py`
 and uses no torch, so a mistake would have to be made twice to stay hidden.

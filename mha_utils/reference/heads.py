@@ -1,4 +1,4 @@
-"""Multi-head attention in NumPy float64: once as loops over heads, once in whole arrays.
+"""Multi-head attention and its gradients in NumPy float64: as loops over heads, and in arrays.
 
 Part of the oracle (see `reference.py`): no torch, and no reshape of the kind that can go wrong.
 `parameters` maps "q", "k", "v" and "out" to (weight, bias): weight (outputs, inputs), bias

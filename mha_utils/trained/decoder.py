@@ -19,7 +19,6 @@ from mha_utils.core.steps import (
     split_heads,
 )
 from mha_utils.trained.files import DECODER, locate
-from mha_utils.trained.gguf import read_gguf
 
 
 class Decoder(nn.Module):
@@ -46,7 +45,7 @@ class Decoder(nn.Module):
 
         Args:
             ids: token numbers.
-            without: (layer, head) pairs that hand over nothing.
+            without: (layer, head) pairs whose output is set to zero.
         """
         x, maps = self.tensors["token_embd.weight"][ids], []
         for layer in range(self.num_layers):
@@ -100,4 +99,13 @@ def load_decoder() -> Decoder:
     Raises:
         ValueError: if the package is not installed, or its weights are not the known ones.
     """
-    return Decoder(*read_gguf(locate(DECODER)))
+    import gguf
+
+    (path,) = locate(DECODER)
+    reader = gguf.GGUFReader(path)
+    fields = {name: field for name, field in reader.fields.items() if name.startswith("llama.")}
+    tensors = {t.name: gguf.dequantize(t.data, t.tensor_type) for t in reader.tensors}
+    return Decoder(
+        {name: field.contents() for name, field in fields.items()},
+        {name: torch.tensor(numbers) for name, numbers in tensors.items()},
+    )

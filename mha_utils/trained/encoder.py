@@ -6,9 +6,14 @@ from torch import Tensor, nn
 
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import split_heads
-from mha_utils.trained.files import ENCODER, locate, read_safetensors
+from mha_utils.trained.files import ENCODER, locate
 
 NAMES = {  # in the published file -> here
+    "embeddings.word_embeddings": "words",
+    "embeddings.position_embeddings": "places",
+    "embeddings.token_type_embeddings": "kinds",
+    "embeddings.LayerNorm": "norm",
+    "encoder.layer": "layers",
     "attention.self.query": "attention.q_proj",
     "attention.self.key": "attention.k_proj",
     "attention.self.value": "attention.v_proj",
@@ -78,19 +83,29 @@ def load_encoder() -> Encoder:
     Raises:
         ValueError: if the package is not installed, or its weights are not the known ones.
     """
-    tensors = read_safetensors(locate(ENCODER))
+    from safetensors.torch import load_file
+
+    tensors = load_file(locate(ENCODER)[0])
     with torch.device("meta"):  # no numbers yet: those of the file take their places
         encoder = Encoder()
-    named = {_renamed(name): t for name, t in tensors.items() if "pooler" not in name}
+    unused = ("pooler", "position_ids")
+    named = {_renamed(n): t for n, t in tensors.items() if not any(u in n for u in unused)}
     encoder.load_state_dict(named, assign=True)
     return encoder.requires_grad_(False).eval()
 
 
+def load_tokenizer():
+    """The tokenizer of the published encoder, a `tokenizers.BertWordPieceTokenizer`.
+
+    Raises:
+        ValueError: if the package is not installed, or its files are not the known ones.
+    """
+    from tokenizers import BertWordPieceTokenizer
+
+    return BertWordPieceTokenizer(str(locate(ENCODER)[1]))
+
+
 def _renamed(name: str) -> str:
-    tops = {"word": "words", "position": "places", "token_type": "kinds"}
-    for theirs, ours in tops.items():
-        name = name.replace(f"embeddings.{theirs}_embeddings", ours)
-    name = name.replace("embeddings.LayerNorm", "norm").replace("encoder.layer.", "layers.")
     for theirs, ours in NAMES.items():
-        name = name.replace(f".{theirs}.", f".{ours}.")
+        name = name.replace(theirs, ours)
     return name

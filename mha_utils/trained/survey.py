@@ -10,20 +10,19 @@ from torch import Tensor
 from mha_utils.experiments.scores import at_offset, entropy_share, mass_on
 from mha_utils.trained.encoder import Encoder
 from mha_utils.trained.sentences import Example, examples
-from mha_utils.trained.wordpiece import END, START, WordPiece
 
 
 @torch.no_grad()
-def maps_of(encoder: Encoder, tokenizer: WordPiece, example: Example) -> Float[Tensor, "A T T"]:
-    """The weights of all A = L x H heads for one sentence, START and END included.
+def maps_of(encoder: Encoder, tokenizer, example: Example) -> Float[Tensor, "A T T"]:
+    """The weights of all A = L x H heads for one sentence, "[CLS]" and "[SEP]" included.
 
     Raises:
         ValueError: if a word of the sentence is not one piece, so that places would shift.
     """
-    pieces = tokenizer.split(" ".join(example.words))
-    if pieces[1:-1] != example.words:
-        raise ValueError(f"every word must be one piece, got {pieces} for {example.words}")
-    _, maps = encoder(torch.tensor([tokenizer.encode(pieces)]))
+    encoded = tokenizer.encode(" ".join(example.words))
+    if encoded.tokens[1:-1] != example.words:
+        raise ValueError(f"every word must be one piece, got {encoded.tokens}")
+    _, maps = encoder(torch.tensor([encoded.ids]))
     return maps[:, 0].flatten(0, 1)
 
 
@@ -35,11 +34,11 @@ def simple_scores(maps: Iterable[Float[Tensor, "A _ _"]], sentences: list[Exampl
 
 
 def _simple(weights: Tensor, words: list[str]) -> dict[str, Tensor]:
-    """Rows are the words; columns also START (first) and END (last)."""
+    """Rows are the words; columns also "[CLS]" (first) and "[SEP]" (last)."""
     length = len(words) + 2
     inner = torch.zeros(1, length, length, dtype=torch.bool)
     inner[:, 1:-1] = True
-    tokens = [START, *words, END]
+    tokens = ["[CLS]", *words, "[SEP]"]
     same = torch.tensor(
         [[a == b and i != j for j, b in enumerate(tokens)] for i, a in enumerate(tokens)]
     )
@@ -62,7 +61,7 @@ def words_hit(
 ) -> Bool[Tensor, "N A"]:
     """Is the marked target the *word* that each head looks at most, from the marked query?
 
-    START, END and the full stop do not take part, nor does the query itself.
+    "[CLS]", "[SEP]" and the full stop do not take part, nor does the query itself.
     """
     rows = []
     for weights, example in zip(maps, sentences):
@@ -101,18 +100,36 @@ def shifts(difference: Float[Tensor, "N A"]) -> Float[Tensor, "P A"]:
     return difference.unflatten(0, (-1, 2)).mean(dim=1)
 
 
-def luck_of_the_best(
-    difference: Float[Tensor, "N A"], per_coin: int, draws: int = 4000, seed: int = 0
+def vector_preference(
+    vectors: Float[Tensor, "V D"], ids: dict[str, int], sentences: list[Example]
+) -> Float[Tensor, "N 1"]:
+    """As `preference`, without any attention: how much closer the hint is to the right noun.
+
+    The hint is what a sentence has and its twin has not; closeness is the cosine of static word
+    vectors, on average over the words of the hint.
+    """
+    rows = []
+    for i, example in enumerate(sentences):
+        twin = sentences[i ^ 1]
+        hint = [ids[word] for word in example.words if word not in twin.words]
+        nouns = [ids[example.words[place]] for place in (example.target, twin.target)]
+        close = torch.cosine_similarity(vectors[hint][:, None], vectors[nouns][None], dim=-1)
+        rows.append((close[:, 0] - close[:, 1]).mean())
+    return torch.stack(rows)[:, None]
+
+
+def best_by_chance(
+    difference: Float[Tensor, "N A"], rows_per_coin: int, draws: int = 4000, seed: int = 0
 ) -> tuple[float, float]:
     """(95 % point, p) of the best head's share above 0, if coins swap right and wrong noun.
 
-    p is the probability that the best of the A heads does as well by luck as it did here. One
-    coin decides for all heads, so that heads which agree stay so, and for `per_coin` rows in a
-    row: 2 for sentences, since right and wrong noun of twins can only be swapped together.
+    p is the probability that the best of the A heads does as well by chance as it did here. One
+    coin decides for all heads, so that heads which agree stay so, and for `rows_per_coin`
+    neighbouring rows: 2 for sentences, since the nouns of twins can only be swapped together.
     """
     generator = torch.Generator().manual_seed(seed)
-    coins = torch.randint(0, 2, (draws, len(difference) // per_coin, 1), generator=generator)
-    signs = (coins * 2 - 1).repeat_interleave(per_coin, dim=1)
+    coins = torch.randint(0, 2, (draws, len(difference) // rows_per_coin, 1), generator=generator)
+    signs = (coins * 2 - 1).repeat_interleave(rows_per_coin, dim=1)
     best = (difference.sign() * signs > 0).float().mean(dim=1).amax(dim=-1)
     reached = (difference > 0).float().mean(dim=0).max()
     return best.quantile(0.95).item(), (best >= reached - 1e-6).float().mean().item()
@@ -130,9 +147,7 @@ def shuffled(encoder: Encoder, seed: int) -> Encoder:
     return copy.eval()
 
 
-def all_maps(
-    encoder: Encoder, tokenizer: WordPiece, text: str
-) -> tuple[list[Tensor], list[Example]]:
+def all_maps(encoder: Encoder, tokenizer, text: str) -> tuple[list[Tensor], list[Example]]:
     """The maps of every marked sentence of a text, and the sentences."""
     sentences = list(examples(text))
     return [maps_of(encoder, tokenizer, example) for example in sentences], sentences

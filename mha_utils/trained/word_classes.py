@@ -1,23 +1,8 @@
 """A control for syntax: what would a rule reach that only knows nouns and verbs?"""
 
-from mha_utils.trained.sentences import Example
+from mha_utils.trained.sentences import TEXTS, Example
 
-_NOUNS = """
-actress apples apron aunt baby ball bear bench bird birds boat box boy boys bread bridge
-brother bus car case cat chair children clock coin company cook curtains dawn day doctor dog
-dogs door dress driver exit farmer father field film forest friends garden gate girl girls
-glass gold hall harbour hat home horse house hunter island judge keys king kitchen lake lands
-lawyer letter machine man mayor men miles mother museum neighbour night noise noon north nurse
-paint poem prince princess problem queen report river roof room sauce sea sister soldiers songs
-soup spring stairs stone storm story stranger street students table teacher tourists tower
-train tree uncle valley village wall watch wind window woman years
-"""
-_VERBS = """
-arrived ate barked belong bought broke built carried chased cleaned collapsed crossed followed
-found heard know left lives makes missed moved opened painted read repaired ruled sang slept
-sold solved stole stopped tasted told visits watched wore works wrote
-"""
-NOUNS, VERBS = set(_NOUNS.split()), set(_VERBS.split())
+NOUNS, VERBS = set(TEXTS["nouns"].split()), set(TEXTS["verbs"].split())
 RULES = {  # relation -> (direction, class): the target is the first word of the class that way
     "determiner → noun": (1, NOUNS),
     "verb → subject": (-1, NOUNS),

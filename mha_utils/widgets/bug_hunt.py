@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import torch
 import traitlets
-from PIL import Image
 
 from mha_utils import theme
 from mha_utils.core.contracts import require_seed
 from mha_utils.museum import Steps, mutant
 from mha_utils.widgets.kit.base import LiveView, refuses
-from mha_utils.widgets.kit.still import Cell, grids_picture
+from mha_utils.widgets.kit.still import Cell, Grid, picture, size_cell
+from mha_utils.widgets.kit.values import clamped, count, require_one_of, unpacked
 from mha_utils.widgets.suspects import (
     PICTURES,
     label,
@@ -68,8 +68,7 @@ class BugHunt(LiveView):
         require_fit(found, probes, tokens)
         labels = [label(mutant(name)) for name in found]
         levels = levels_of([room for _, room, *_ in labels], random.Random(seed))
-        if level not in [number for number, *_ in levels]:
-            raise ValueError(f"level must be one of {[n for n, *_ in levels]}, got {level!r}")
+        require_one_of([number for number, *_ in levels], level=level)
         kinds = [*(mutant(name).module for name in found), Steps]
         places, maps = without_repeats(torch.stack([pictures_of(k, len(tokens)) for k in kinds]))
         bits = [*([int(answer) for answer in row] for row in found.values()), [0] * len(probes)]
@@ -86,9 +85,7 @@ class BugHunt(LiveView):
 
     @refuses("level")
     def _keep_level(self, name, level):
-        known = [number for number, *_ in self.levels]
-        if level not in known:
-            raise ValueError(f"level must be one of {known}, got {level}")
+        require_one_of([number for number, *_ in self.levels], level=level)
 
     @property
     def names(self) -> list[str]:
@@ -134,13 +131,12 @@ class BugHunt(LiveView):
     def finding(self) -> str:
         return f"{self._about()} {self._score()}"
 
-    def still(self) -> Image.Image:
-        title = self.pictures[self._picture][0]
-        parts = {
-            f"{title}: right": self._cells(self._map(-1)),
-            f"suspect {self._number}": self._cells(self._map(self._piece) if self._seen else None),
-        }
-        return grids_picture(parts, self.tokens, self.tokens, None, self.finding())
+    def still(self):
+        title, words = self.pictures[self._picture][0], self.tokens
+        suspect = self._map(self._piece) if self._seen else None
+        shown = {f"{title}: right": self._map(-1), f"suspect {self._number}": suspect}
+        grids = [Grid(name, self._cells(sizes), words, words) for name, sizes in shown.items()]
+        return picture(self.finding(), grids)
 
     @property
     def _order(self) -> list[int]:
@@ -148,7 +144,7 @@ class BugHunt(LiveView):
 
     @property
     def _number(self) -> int:
-        return max(1, min(self.suspect, len(self._order)))
+        return clamped(self.suspect, 1, len(self._order))
 
     @property
     def _piece(self) -> int:
@@ -156,7 +152,7 @@ class BugHunt(LiveView):
 
     @property
     def _picture(self) -> int:
-        return max(0, min(self.picture, len(self.pictures) - 1))
+        return clamped(self.picture, 0, len(self.pictures) - 1)
 
     @property
     def _seen(self) -> bool:
@@ -169,9 +165,8 @@ class BugHunt(LiveView):
         return [question for piece, question in self.asked if piece == self._piece]
 
     def _map(self, piece: int) -> np.ndarray:
-        place = self.answers[piece][len(self.probes) + self._picture]
-        size = len(self.tokens)
-        return np.frombuffer(self.maps, np.float32).reshape(-1, size, size)[place]
+        place, size = self.answers[piece][len(self.probes) + self._picture], len(self.tokens)
+        return unpacked(self.maps, -1, size, size)[place].numpy()
 
     def _about(self) -> str:
         piece, total = self._piece, len(self._order)
@@ -180,7 +175,7 @@ class BugHunt(LiveView):
         if [piece, piece] in self.accused:
             return f"{who} is “{name}”. {wrong} Taught in {place}."
         asked, fit = len(self._asked()), len(self.fitting())
-        given = _count(asked, "question") + " asked" if asked else "nothing asked yet"
+        given = count(asked, "question") + " asked" if asked else "nothing asked yet"
         said = f"{who}: {given}, {fit} of {total} names fit the answers."
         accused = [other for suspect, other in self.accused if suspect == piece]
         return f"{said} {self._against(accused[-1])}" if accused else said
@@ -208,25 +203,13 @@ class BugHunt(LiveView):
         order = self._order
         accused = [pair for pair in self.accused if pair[0] in order]
         found = len({piece for piece, other in accused if piece == other})
-        asked = _count(sum(piece in order for piece, _ in self.asked), "question")
-        return f"Found {found} of {len(order)}: {asked}, {_count(len(accused), 'accusation')}."
+        asked = count(sum(piece in order for piece, _ in self.asked), "question")
+        return f"Found {found} of {len(order)}: {asked}, {count(len(accused), 'accusation')}."
 
     def _cells(self, sizes: np.ndarray | None) -> list[list[Cell]]:
         if sizes is None:
-            return [[Cell(theme.FORBIDDEN, "?") for _ in self.tokens] for _ in self.tokens]
-        right = self._map(-1)
-        pairs = [zip(row, goal) for row, goal in zip(sizes.tolist(), right.tolist())]
-        return [[_cell(size, goal, float(right.max())) for size, goal in row] for row in pairs]
-
-
-def _cell(size: float, goal: float, most: float) -> Cell:
-    if size == 0:
-        return Cell(theme.PAPER)
-    text = f"{size:.2f}" if abs(size) < 9.995 else f"{size:.0f}"
-    if goal == 0 or size != size:
-        return Cell(theme.OKABE_ITO["vermilion"], "NaN" if size != size else text, marked=True)
-    return Cell(theme.weight_colour(size / most), text)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+            return [[Cell(theme.PAPER, "?")] * len(self.tokens)] * len(self.tokens)
+        right = self._map(-1).tolist()
+        most = max(map(max, right))
+        pairs = zip(sizes.tolist(), right)
+        return [[size_cell(size, most, goal == 0) for size, goal in zip(*rows)] for rows in pairs]

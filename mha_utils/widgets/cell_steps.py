@@ -1,27 +1,24 @@
 """One cell of attention, step by step: from the products of q and k to the output row."""
 
-import math
 import re
 
-import numpy as np
-import torch
 import traitlets
 from jaxtyping import Float
-from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.core.steps import attention_weights, causal_mask
-from mha_utils.widgets.cell_tables import Numbers, fixed, numbers_of, table_of, trimmed
-from mha_utils.widgets.kit.base import LiveView, refuses
-from mha_utils.widgets.kit.one_head import require_one_head, row_major
-from mha_utils.widgets.kit.still import Cell, grid_and_table_picture
+from mha_utils.core.steps import attention_scores, attention_weights, causal_mask
+from mha_utils.widgets.cell_tables import Numbers, numbers_of, table_of, trimmed
+from mha_utils.widgets.kit.base import refuses
+from mha_utils.widgets.kit.one_head import OneHead, require_one_head, require_words
+from mha_utils.widgets.kit.still import HALF, Cell, Grid, in_columns, picture
+from mha_utils.widgets.kit.values import count, fixed
 
 STEPS = ("products", "sum", "scale", "mask", "softmax", "times v")
 MAX_WIDTH, LISTED = 16, 4
 
 
-class CellSteps(LiveView):
+class CellSteps(OneHead):
     """Walk through softmax(q kᵀ / √Dh) v of one head, for one query and one key.
 
     The steps: 1 products of q and k, 2 their sum, 3 divided by √Dh, 4 the mask, 5 the softmax
@@ -45,11 +42,6 @@ class CellSteps(LiveView):
     script = "cell_steps"
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    shape = traitlets.List(traitlets.Int()).tag(sync=True)
-    q = traitlets.Bytes().tag(sync=True)
-    k = traitlets.Bytes().tag(sync=True)
-    v = traitlets.Bytes().tag(sync=True)
-    allowed = traitlets.List(traitlets.Bool()).tag(sync=True)
     is_causal = traitlets.Bool(False).tag(sync=True)
     query = traitlets.Int(0).tag(sync=True)
     key = traitlets.Int(0).tag(sync=True)
@@ -75,15 +67,12 @@ class CellSteps(LiveView):
                 f"expected Dh and Dv of at most {MAX_WIDTH}, got Dh = {head_dim} and "
                 f"Dv = {value_dim}"
             )
-        if len(words) != length:
-            raise ValueError(f"words must be T = {length} words, got {len(words)}")
         super().__init__(
-            words=list(words),
-            shape=[length, head_dim, value_dim],
-            q=q.numpy().tobytes(),
-            k=k.numpy().tobytes(),
-            v=v.numpy().tobytes(),
-            allowed=row_major(mask, length),
+            q,
+            k,
+            v,
+            mask,
+            words=require_words("words", words, "T", length),
             is_causal=is_causal,
             query=_require_place("query", query, 0, length - 1),
             key=_require_place("key", key, 0, length - 1),
@@ -97,81 +86,67 @@ class CellSteps(LiveView):
 
     def numbers(self) -> Numbers:
         """The numbers of the present query and key, in double precision as in the browser."""
-        i, j = self._place
-        return numbers_of(*self._tensors(), self._mask()[i], i, j)
+        allowed = self._mask()[self.query]
+        return numbers_of(*self._tensors(), allowed, self.query, self.key)
 
     def table(self) -> list[list[str]]:
         """The numbers of the present step as text, a header first."""
-        return table_of(self._step, self.words, self.numbers(), self._place[1])
+        return table_of(self.step, self.words, self.numbers(), self.key)
 
     def finding(self) -> str:
-        return f"Step {self._step} of 6, {STEPS[self._step - 1]}. {self._chain()}"
+        return f"Step {self.step} of 6, {STEPS[self.step - 1]}. {self._chain()}"
 
-    def still(self) -> Image.Image:
-        table = [[re.sub(".* × .* = ", "", cell) for cell in row] for row in self.table()]
+    def still(self):
         cells = [[self._cell(i, j) for j in range(self.shape[0])] for i in range(self.shape[0])]
-        return grid_and_table_picture(cells, self.words, self._place[0], table, self.finding())
+        grid = Grid("", cells, self.words, self.words, self.query)
+        table = [[re.sub(".* × .* = ", "", text) for text in row] for row in self.table()]
+        text = in_columns(table)
+        lines = [[grid, text]] if text.index("\n") <= HALF else [[grid], [text]]
+        return picture(self.finding(), *lines)
 
     def _chain(self) -> str:
         """What is known of the cell after the present step."""
-        numbers, (i, j), (length, head_dim, _) = self.numbers(), self._place, self.shape
+        numbers, i, j, (length, head_dim, _) = self.numbers(), self.query, self.key, self.shape
         score, forbidden = fixed(numbers.scores[j]), numbers.masked[j].isinf()
         product, most = fixed(numbers.products.sum()), fixed(numbers.products.abs().max())
         quotient = f"{product} / √{head_dim} = {score}"
         ruling = "forbidden, so it becomes −∞" if forbidden else "allowed"
         weight = f"{', forbidden' if forbidden else ''}, weight {fixed(numbers.weights[j])}."
         known = {
-            1: f"{head_dim} product{'s' * (head_dim > 1)}, the largest in size {most}.",
+            1: f"{count(head_dim, 'product')}, the largest in size {most}.",
             2: f"the products sum to {product}.",
             3: f"{quotient}.",
             4: f"{score}, {ruling}. {int(self._mask()[i].sum())} of {length} keys are allowed.",
             5: f"{quotient}{weight}",
             6: f"{quotient}{weight} Output: {self._listed(numbers.out)}",
         }
-        return f"“{self.words[i]}” · “{self.words[j]}”: {known[self._step]}"
+        return f"“{self.words[i]}” · “{self.words[j]}”: {known[self.step]}"
 
     def _listed(self, out: Tensor) -> str:
         return ", ".join(map(fixed, out[:LISTED])) + (", …" if len(out) > LISTED else ".")
 
     def _cell(self, i: int, j: int) -> Cell:
         """One cell of the map, which shows what is known after the present step."""
-        chosen = (i, j) == self._place
-        if self._step == 1:
+        chosen = (i, j) == (self.query, self.key)
+        if self.step == 1:
             return Cell(theme.signed_colour(0), "?" if chosen else "", chosen)
-        if self._step >= 4 and not self._mask()[i, j]:
-            return Cell(theme.FORBIDDEN, "×", chosen)
+        if self.step >= 4 and not self._mask()[i, j]:
+            return Cell(theme.FORBIDDEN, marked=chosen)
         number = self._map()[i, j].item()
-        if self._step >= 5:
+        if self.step >= 5:
             return Cell(theme.weight_colour(number), fixed(number), chosen)
         most = self._map().abs().max().item() or 1.0
         return Cell(theme.signed_colour(number / most), trimmed(number), chosen)
 
     def _map(self) -> Float[Tensor, "T T"]:
         q, k, _ = self._tensors()
-        products = q @ k.T
-        scores = products / math.sqrt(self.shape[1])
-        if self._step <= 2:
-            return products
-        return scores if self._step <= 4 else attention_weights(scores, self._mask())
+        if self.step <= 2:
+            return q @ k.T
+        scores = attention_scores(q, k)
+        return scores if self.step <= 4 else attention_weights(scores, self._mask())
 
     def _mask(self) -> Tensor:
-        length = self.shape[0]
-        mask = torch.tensor(self.allowed).view(length, length)
-        return mask & causal_mask(length) if self.is_causal else mask
-
-    def _tensors(self) -> list[Tensor]:
-        return [
-            torch.tensor(np.frombuffer(sent, np.float32)).double().view(self.shape[0], -1)
-            for sent in (self.q, self.k, self.v)
-        ]
-
-    @property
-    def _place(self) -> tuple[int, int]:
-        return tuple(max(min(at, self.shape[0] - 1), 0) for at in (self.query, self.key))
-
-    @property
-    def _step(self) -> int:
-        return max(min(self.step, len(STEPS)), 1)
+        return self.mask & causal_mask(self.shape[0]) if self.is_causal else self.mask
 
 
 def _require_place(name: str, value: int, least: int, most: int) -> int:

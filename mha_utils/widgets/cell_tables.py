@@ -1,7 +1,6 @@
 """The numbers on the way of one query through attention, and tables of them as text."""
 
 import math
-from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
 import torch
@@ -9,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from mha_utils.core.steps import attention_weights
+from mha_utils.widgets.kit.values import fixed
 
 
 class Numbers(NamedTuple):
@@ -57,39 +57,33 @@ def products_table(numbers: Numbers, j: int) -> list[list[str]]:
     places = [*map(str, range(head_dim)), "sum = q · k", f"÷ √{head_dim} = score"]
     columns = [[*aligned(vector), "", ""] for vector in (numbers.query, numbers.key)]
     columns.append(aligned([*numbers.products, numbers.products.sum(), score]))
-    return [["d", "q", "k", "q × k"], *map(list, zip(places, *columns))]
+    return _table(["d", "q", "k", "q × k"], places, *columns)
 
 
 def mask_table(words: list[str], numbers: Numbers) -> list[list[str]]:
-    columns = (words, aligned(numbers.scores), aligned(numbers.masked))
-    return [["key", "score", "after the mask"], *map(list, zip(*columns))]
+    columns = (aligned(numbers.scores), aligned(numbers.masked))
+    return _table(["key", "score", "after the mask"], words, *columns)
 
 
 def softmax_table(words: list[str], numbers: Numbers) -> list[list[str]]:
-    columns = [[*words, "sum"]]
-    columns += [[*aligned(x), ""] for x in (numbers.masked, numbers.lowered)]
-    columns += [aligned([*x, x.sum()]) for x in (numbers.powers, numbers.weights)]
+    before = ([*aligned(x), ""] for x in (numbers.masked, numbers.lowered))
+    after = (aligned([*x, x.sum()]) for x in (numbers.powers, numbers.weights))
     header = ["key", "score", "− largest", "exp", "÷ sum = weight"]
-    return [header, *map(list, zip(*columns))]
+    return _table(header, [*words, "sum"], *before, *after)
 
 
 def values_table(words: list[str], numbers: Numbers) -> list[list[str]]:
-    weights = aligned(numbers.weights)
-    columns = [[*words, "sum = out"], [*weights, ""]]
+    weights, columns = aligned(numbers.weights), []
     for values, parts in zip(numbers.values.T, numbers.parts.T):
         *products, total = aligned([*parts, parts.sum()])
         factors = zip(weights, aligned(values), products)
         columns.append([*(f"{w} × {x} = {p}" for w, x, p in factors), total])
     header = ["key", "weight", *(f"× v[{d}]" for d in range(len(numbers.out)))]
+    return _table(header, [*words, "sum = out"], [*weights, ""], *columns)
+
+
+def _table(header: list[str], *columns: list[str]) -> list[list[str]]:
     return [header, *map(list, zip(*columns))]
-
-
-def fixed(number: float | Tensor, digits: int = 2) -> str:
-    """With so many decimals, halves rounded away from 0 as JavaScript's toFixed does."""
-    if math.isinf(number):
-        return "−∞"
-    rounded = Decimal(float(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return str(rounded if rounded else abs(rounded)).replace("-", "−")
 
 
 def trimmed(number: float) -> str:

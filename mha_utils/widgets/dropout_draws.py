@@ -3,13 +3,15 @@
 import numpy as np
 import torch
 import traitlets
-from PIL import Image
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_probability, require_seed, require_sizes
-from mha_utils.widgets.kit.base import LiveView, refuses
-from mha_utils.widgets.kit.still import Cell, grids_picture
+from mha_utils.core.contracts import require_seed, require_sizes
+from mha_utils.widgets.kit.base import LiveView
+from mha_utils.widgets.kit.judged import probability
+from mha_utils.widgets.kit.one_head import require_words
+from mha_utils.widgets.kit.still import Cell, Grid, picture, share_cell
+from mha_utils.widgets.kit.values import clamped, count, packed, seeded, unpacked
 
 MAX_TOKENS = 12
 MAX_P = 0.9
@@ -36,7 +38,7 @@ class DropoutDraws(LiveView):
     weights = traitlets.Bytes().tag(sync=True)
     uniform = traitlets.Bytes().tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    p = traitlets.Float(0.4).tag(sync=True)
+    p = probability(0.4, MAX_P)
     draw = traitlets.Int(1).tag(sync=True)
     training = traitlets.Bool(True).tag(sync=True)
 
@@ -50,35 +52,25 @@ class DropoutDraws(LiveView):
     ):
         require_sizes(num_draws=num_draws)
         require_seed(seed)
-        _require_drawable(p)
         if num_draws > MAX_DRAWS:
             raise ValueError(f"num_draws must be at most {MAX_DRAWS}, got {num_draws}")
         weights = _matrix_of_shares(weights)
         rows, columns = weights.shape
-        tokens = [f"x{i}" for i in range(columns)] if tokens is None else list(tokens)
-        if len(tokens) != columns:
-            raise ValueError(f"tokens must be S = {columns} words, got {len(tokens)}")
-        kind = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float32}
         super().__init__(
             shape=[rows, columns, num_draws],
-            weights=weights.numpy().tobytes(),
-            uniform=torch.rand(num_draws, rows, columns, **kind).numpy().tobytes(),
-            tokens=tokens,
-            p=float(p),
+            weights=packed(weights),
+            uniform=packed(torch.rand(num_draws, rows, columns, **seeded(seed))),
+            tokens=require_words("tokens", tokens, "S", columns),
+            p=p,
         )
-
-    @refuses("p")
-    def _keep_range(self, name, p):
-        _require_drawable(p)
 
     def dropped(self) -> np.ndarray:
         """The weights after each draw up to the present one, (draw, T, S); in evaluation as is."""
-        rows, columns, _ = self.shape
-        weights = np.frombuffer(self.weights, np.float32).reshape(rows, columns).astype(float)
+        weights = self._undropped()
         if not self.training:
-            return np.broadcast_to(weights, (self._draw, rows, columns))
-        uniform = np.frombuffer(self.uniform, np.float32).reshape(-1, rows, columns)
-        return weights * (uniform[: self._draw].astype(float) >= self.p) / (1 - self.p)
+            return np.broadcast_to(weights, (self._draw, *weights.shape))
+        uniform = unpacked(self.uniform, -1, *weights.shape).numpy()
+        return weights * (uniform[: self._draw] >= self.p) / (1 - self.p)
 
     def finding(self) -> str:
         if not self.training:
@@ -87,29 +79,30 @@ class DropoutDraws(LiveView):
         present, sums = int((weights > 0).sum()), dropped[-1].sum(axis=1)
         gone = present - int((dropped[-1] > 0).sum())
         off = np.abs(dropped.mean(axis=0) - weights).max()
-        draws = "1 draw" if self._draw == 1 else f"{self._draw} draws"
         return (
             f"p = {self.p:.2f}, draw {self._draw}: {gone} of {present} weights dropped, the others "
             f"times {1 / (1 - self.p):.2f}; row sums from {sums.min():.2f} to {sums.max():.2f}."
             f"{self._lost(sums)} "
-            f"Averaged over {draws}, the weights are off by at most {off:.2f}."
+            f"Averaged over {count(self._draw, 'draw')}, the weights are off by at most {off:.2f}."
         )
 
-    def still(self) -> Image.Image:
+    def still(self):
         draws = self.dropped()
         weights = self._undropped()
         parts = {"before dropout": weights, f"after draw {self._draw}": draws[-1]}
         parts["average so far"] = draws.mean(axis=0)
-        grids = {title: _cells(grid, weights) for title, grid in parts.items()}
-        return grids_picture(grids, self._queries(), self.tokens, None, self.finding())
+        grids = [
+            Grid(title, _cells(grid, weights), self._queries(), self.tokens)
+            for title, grid in parts.items()
+        ]
+        return picture(self.finding(), grids)
 
     @property
     def _draw(self) -> int:
-        return max(min(self.draw, self.shape[2]), 1)
+        return clamped(self.draw, 1, self.shape[2])
 
     def _undropped(self) -> np.ndarray:
-        rows, columns, _ = self.shape
-        return np.frombuffer(self.weights, np.float32).reshape(rows, columns).astype(float)
+        return unpacked(self.weights, *self.shape[:2]).numpy()
 
     def _queries(self) -> list[str]:
         rows, columns, _ = self.shape
@@ -122,25 +115,18 @@ class DropoutDraws(LiveView):
 
 def _cells(grid: np.ndarray, weights: np.ndarray) -> list[list[Cell]]:
     """A cross for a weight that was dropped, a frame around one above 1."""
+    pairs, cross = zip(grid.tolist(), weights.tolist()), Cell(theme.PAPER, "×")
     return [
         [
-            Cell(theme.FORBIDDEN, "×")
-            if number == 0 < weight
-            else Cell(theme.weight_colour(number), f"{number:.2f}", marked=number > 1)
+            cross if number == 0 < weight else share_cell(number, number > 1)
             for number, weight in zip(*rows)
         ]
-        for rows in zip(grid.tolist(), weights.tolist())
+        for rows in pairs
     ]
 
 
-def _require_drawable(p: float) -> None:
-    require_probability(p=p)
-    if p > MAX_P:
-        raise ValueError(f"p must be at most {MAX_P} to be drawn, got {p}")
-
-
 def _matrix_of_shares(weights) -> Tensor:
-    weights = torch.as_tensor(weights).detach().float().cpu().contiguous()
+    weights = torch.as_tensor(weights).detach().float().cpu()
     fits = weights.ndim == 2 and all(1 <= size <= MAX_TOKENS for size in weights.shape)
     if not fits or not ((weights >= 0) & (weights <= 1)).all():
         raise ValueError(

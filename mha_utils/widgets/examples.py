@@ -4,52 +4,42 @@ from collections.abc import Callable
 
 import torch
 
-from mha_utils import data
+from mha_utils import data, widgets
 from mha_utils.core.steps import causal_mask
 from mha_utils.museum import MUSEUM, with_numbers
-from mha_utils.widgets.bug_hunt import BugHunt
-from mha_utils.widgets.cell_steps import CellSteps
-from mha_utils.widgets.dropout_draws import DropoutDraws
-from mha_utils.widgets.head_budget import HeadBudget
-from mha_utils.widgets.head_explorer import HeadExplorer
-from mha_utils.widgets.kit.base import LiveView
-from mha_utils.widgets.layer_cost import LayerCost
-from mha_utils.widgets.mask_painter import MaskPainter
-from mha_utils.widgets.memory_ribbon import MemoryRibbon
-from mha_utils.widgets.pipeline import Pipeline
-from mha_utils.widgets.shape_letters import ShapeLetters
-from mha_utils.widgets.softmax_scale import SoftmaxScale
-from mha_utils.widgets.training_film import TrainingFilm
 
 
-def _explorer() -> HeadExplorer:
+def _toy_head(num_words: int) -> tuple:
+    """The first words of the series' sentence, and their q, k and v in the toy head."""
+    vocabulary, words = data.toy_vocabulary(), data.split_words(data.SENTENCE)[:num_words]
+    x = data.toy_word_vectors(vocabulary)[vocabulary.encode(" ".join(words))]
+    return words, *(x @ weight for weight in data.toy_head_weights())
+
+
+def _explorer() -> widgets.HeadExplorer:
     vocabulary = data.toy_vocabulary()
     words = data.toy_word_vectors(vocabulary)
     W_q, W_k, _ = data.toy_head_weights()
     options = {"sentence": data.SENTENCE, "row": 7, "column": 1}
-    return HeadExplorer(list(vocabulary.words), words @ W_q, words @ W_k, **options)
+    return widgets.HeadExplorer(list(vocabulary.words), words @ W_q, words @ W_k, **options)
 
 
-def _painter() -> MaskPainter:
-    vocabulary, words = data.toy_vocabulary(), data.split_words(data.SENTENCE)[:7]
-    x = data.toy_word_vectors(vocabulary)[vocabulary.encode(" ".join(words))]
-    q, k, v = (x @ weight for weight in data.toy_head_weights())
-    return MaskPainter(q, k, v, words, causal_mask(7))
+def _painter() -> widgets.MaskPainter:
+    words, q, k, v = _toy_head(7)
+    return widgets.MaskPainter(q, k, v, words, causal_mask(7))
 
 
-def _steps() -> CellSteps:
-    vocabulary, words = data.toy_vocabulary(), data.split_words(data.SENTENCE)
-    x = data.toy_word_vectors(vocabulary)[vocabulary.encode(data.SENTENCE)]
-    q, k, v = (x @ weight for weight in data.toy_head_weights())
-    return CellSteps(words, q, k, v, query=words.index("it"), key=words.index("cat"))
+def _steps() -> widgets.CellSteps:
+    words, q, k, v = _toy_head(10)
+    return widgets.CellSteps(words, q, k, v, query=words.index("it"), key=words.index("cat"))
 
 
-def _dropout() -> DropoutDraws:
+def _dropout() -> widgets.DropoutDraws:
     painter = _painter()
-    return DropoutDraws(painter.weights(), painter.tokens)
+    return widgets.DropoutDraws(painter.weights(), painter.tokens)
 
 
-def _budget() -> HeadBudget:
+def _budget() -> widgets.HeadBudget:
     """What theory allows, in the place of trained models."""
     sizes = (1, 2, 3, 4, 6, 8, 12)
     limits = {(h, dh): min(1.0, h * min(8, dh) / 32) for h in sizes for dh in sizes if h * dh <= 48}
@@ -58,17 +48,19 @@ def _budget() -> HeadBudget:
         for (h, dh), limit in limits.items()
     ]
     options = {"num_heads": 4, "head_dim": 6}
-    return HeadBudget(rows, "share of the ceiling", 24, lambda h, dh: limits[h, dh], **options)
+    return widgets.HeadBudget(
+        rows, "share of the ceiling", 24, lambda h, dh: limits[h, dh], **options
+    )
 
 
-def _film() -> TrainingFilm:
+def _film() -> widgets.TrainingFilm:
     """Two heads that turn from equal shares to the token before, and to the first one."""
     place, steps = torch.arange(6), [0, 10, 20, 30]
     goals = torch.stack([torch.eye(6).roll(1, dims=0), (place == 0).float().expand(6, 6)])
     shares = torch.tensor(steps)[:, None, None, None] / 30
     maps = (1 - shares) / 6 + shares * goals
     sources = {"previous": ((place - 1) % 6).expand(2, 6), "first": torch.zeros(2, 6).long()}
-    return TrainingFilm(
+    return widgets.TrainingFilm(
         steps,
         maps[:, None].expand(-1, 2, -1, -1, -1),
         labels=[list("abcdef"), list("fedcba")],
@@ -78,7 +70,15 @@ def _film() -> TrainingFilm:
     )
 
 
-def _hunt() -> BugHunt:
+def _staircase() -> widgets.TrainingStaircase:
+    """Two runs as they might have gone: one to its end, one stopped."""
+    view = widgets.TrainingStaircase(steps=40)
+    view.runs = [[1, 12, 4, 40, 0.2475], [2, 12, 4, 30, 0.4512]]
+    view.curve = [[10, 1.25, -0.125], [20, 0.75, 0.25], [30, 0.5625, 0.4512]]
+    return view
+
+
+def _hunt() -> widgets.BugHunt:
     """The whole museum and two of chapter 12's probes."""
     x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
     order = torch.tensor([3, 1, 4, 0, 2])
@@ -91,20 +91,38 @@ def _hunt() -> BugHunt:
 
     suspects = {piece.name: with_numbers(piece.module) for piece in MUSEUM}
     found = {n: [knows_places(m), sequences_meet(m)] for n, m in suspects.items()}
-    return BugHunt(found, ["knows places", "sequences meet"], ["the", "cat", "sat", "on", "it"])
+    return widgets.BugHunt(
+        found, ["knows places", "sequences meet"], ["the", "cat", "sat", "on", "it"]
+    )
 
 
-EXAMPLES: dict[str, Callable[[], LiveView]] = {
+def _dials() -> widgets.PositionDials:
+    generator = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 8, generator=generator, dtype=torch.float32)
+    return widgets.PositionDials(q, k)
+
+
+def _shelf() -> widgets.CacheShelf:
+    words = data.split_words(data.SENTENCE)
+    return widgets.CacheShelf(words, length=6)
+
+
+EXAMPLES: dict[str, Callable[[], widgets.LiveView]] = {
     "BugHunt": _hunt,
+    "CacheShelf": _shelf,
     "CellSteps": _steps,
     "DropoutDraws": _dropout,
     "HeadBudget": _budget,
     "HeadExplorer": _explorer,
-    "LayerCost": LayerCost,
+    "LayerCost": widgets.LayerCost,
     "MaskPainter": _painter,
-    "MemoryRibbon": MemoryRibbon,
-    "Pipeline": Pipeline,
-    "ShapeLetters": ShapeLetters,
-    "SoftmaxScale": SoftmaxScale,
+    "MemoryRibbon": widgets.MemoryRibbon,
+    "Pipeline": widgets.Pipeline,
+    "PositionDials": _dials,
+    "ProcessTiles": widgets.ProcessTiles,
+    "ShapeLetters": widgets.ShapeLetters,
+    "SoftmaxScale": widgets.SoftmaxScale,
     "TrainingFilm": _film,
+    "TrainingStaircase": _staircase,
+    "WriterAtWork": widgets.WriterAtWork,
 }

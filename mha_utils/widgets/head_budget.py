@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 import traitlets
-from PIL import Image
 
 from mha_utils import theme
 from mha_utils.core.contracts import require_sizes
 from mha_utils.widgets.kit.base import LiveView, refuses
-from mha_utils.widgets.kit.still import Cell, grids_picture
+from mha_utils.widgets.kit.still import Cell, Grid, picture, share_cell
+from mha_utils.widgets.kit.values import count, joined, require_one_of
 
 
 class HeadBudget(LiveView):
@@ -63,41 +63,38 @@ class HeadBudget(LiveView):
     @refuses("num_heads", "head_dim")
     def _keep_known(self, name, size):
         known = self.heads if name == "num_heads" else self.widths
-        if size not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {size}")
+        require_one_of(known, joined(known), **{name: size})
 
     def finding(self) -> str:
         columns = self.num_heads * self.head_dim
-        one = self.num_heads == 1
-        chosen = f"{self.num_heads} head{'' if one else 's'} of width {self.head_dim}"
-        chosen += f" ({columns} columns): "
-        cell = self._find(self.num_heads, self.head_dim)
-        if cell is None:
+        heads = count(self.num_heads, "head")
+        chosen = f"{heads} of width {self.head_dim} ({columns} columns): "
+        if (self.num_heads, self.head_dim) not in self._known:
             return f"{chosen}not tried."
-        mean, low, high, seeds, limit = cell[2:]
+        mean, low, high, seeds, limit = self._known[self.num_heads, self.head_dim]
         bound = "" if limit is None else f" Theory allows at most {limit:.3f}."
         return (
             f"{chosen}{self.measure} {mean:.3f}, "
             f"from {low:.3f} to {high:.3f} over {seeds} seeds.{bound}"
         )
 
-    def still(self) -> Image.Image:
+    def still(self):
         widths = self.widths[::-1]
-        grid = [[self._still_cell(heads, width) for heads in self.heads] for width in widths]
+        cells = [[self._still_cell(heads, width) for heads in self.heads] for width in widths]
         rows = [f"width {width}" for width in widths]
         columns = [f"H = {heads}" for heads in self.heads]
-        titles = {f"{self.measure}; white: not tried": grid}
-        return grids_picture(titles, rows, columns, widths.index(self.head_dim), self.finding())
+        title = f"{self.measure}; white: not tried"
+        grid = Grid(title, cells, rows, columns, widths.index(self.head_dim), (40, 30))
+        return picture(self.finding(), [grid])
+
+    @property
+    def _known(self) -> dict[tuple[int, int], list]:
+        return {(heads, width): rest for heads, width, *rest in self.cells}
 
     def _still_cell(self, num_heads: int, head_dim: int) -> Cell:
-        cell = self._find(num_heads, head_dim)
-        if cell is None:
-            return Cell(theme.PAPER)
+        mean, *_ = self._known.get((num_heads, head_dim), [None])
         marked = num_heads * head_dim == self.budget
-        return Cell(theme.weight_colour(cell[2]), f"{cell[2]:.2f}", marked)
-
-    def _find(self, num_heads: int, head_dim: int) -> list | None:
-        return next((c for c in self.cells if c[:2] == [num_heads, head_dim]), None)
+        return Cell(theme.PAPER) if mean is None else share_cell(mean, marked)
 
 
 def _cell(row: dict, ceiling) -> list:

@@ -3,13 +3,13 @@
 import math
 
 import traitlets
-from PIL import Image
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_divisible, require_sizes
 from mha_utils.core.costs import IMPLEMENTATIONS, Cost, Workload, cost_of
-from mha_utils.widgets.kit.base import LiveView, refuses, shows_problems
-from mha_utils.widgets.kit.still_curves import curves_picture
+from mha_utils.widgets.kit.judged import choice, judged
+from mha_utils.widgets.kit.sized import SizedView
+from mha_utils.widgets.kit.still import Cell, Grid, picture
+from mha_utils.widgets.kit.values import count, joined, rounded
 
 SIZES = {
     "batch_size": (1, 2, 4, 8, 16, 32, 64),
@@ -18,14 +18,18 @@ SIZES = {
 }
 MAX_HEADS = 64
 PANELS = {
-    "arithmetic": "flops",
-    "memory traffic": "moved_bytes",
-    "attention maps held": "map_bytes",
+    "arithmetic, FLOP": "flops",
+    "memory traffic, bytes": "moved_bytes",
+    "attention maps held, bytes": "map_bytes",
 }
-COLOURS = {"loop over heads": theme.HEADS[3], "explicit": theme.HEADS[0], "fused": theme.HEADS[2]}
 
 
-class LayerCost(LiveView):
+def _require_few(num_heads: int) -> None:
+    if num_heads > MAX_HEADS:
+        raise ValueError(f"num_heads must be at most {MAX_HEADS}, got {num_heads}")
+
+
+class LayerCost(SizedView):
     """Move B, T, D and H and read FLOPs, bytes moved and bytes of attention maps.
 
     The counts are those of `mha_utils.core.costs`.
@@ -44,10 +48,11 @@ class LayerCost(LiveView):
 
     script = "layer_cost"
 
-    batch_size = traitlets.Int(1).tag(sync=True)
-    seq_len = traitlets.Int(1024).tag(sync=True)
-    embed_dim = traitlets.Int(768).tag(sync=True)
-    num_heads = traitlets.Int(12).tag(sync=True)
+    batch_size, seq_len, embed_dim = (
+        choice(traitlets.Int, default, SIZES[name], joined(SIZES[name]))
+        for name, default in zip(SIZES, (1, 1024, 768))
+    )
+    num_heads = judged(traitlets.Int, 12, _require_few)
     is_causal = traitlets.Bool(True).tag(sync=True)
     is_half = traitlets.Bool(False).tag(sync=True)
 
@@ -60,18 +65,8 @@ class LayerCost(LiveView):
         is_causal: bool = True,
         is_half: bool = False,
     ):
-        sizes = {"batch_size": batch_size, "seq_len": seq_len, "embed_dim": embed_dim}
-        _require_drawable(**sizes, num_heads=num_heads)
-        super().__init__(**sizes, num_heads=num_heads, is_causal=is_causal, is_half=is_half)
-
-    @traitlets.observe("embed_dim", "num_heads")
-    @shows_problems
-    def _keep_range(self, change):
-        _require_drawable(self.batch_size, self.seq_len, self.embed_dim, self.num_heads)
-
-    @refuses(*SIZES)
-    def _keep_known(self, name, size):
-        _require_known(name, size)
+        sizes = batch_size, seq_len, embed_dim, num_heads
+        super().__init__(*sizes, is_causal=is_causal, is_half=is_half)
 
     def costs(self, seq_len: int | None = None) -> dict[str, Cost]:
         """The counts for each implementation at the present sizes, or at another T."""
@@ -82,27 +77,36 @@ class LayerCost(LiveView):
     def finding(self) -> str:
         costs = self.costs()
         explicit, fused = costs["explicit"], costs["fused"]
-        heads = "1 head" if self.num_heads == 1 else f"{self.num_heads} heads"
+        heads = count(self.num_heads, "head")
         return (
             f"({self.batch_size}, {self.seq_len}, {self.embed_dim}) with {heads}, "
             f"{16 if self.is_half else 32} bits{', causal' if self.is_causal else ''}: "
             f"explicit computes {short(explicit.flops, 'FLOP')}, moves "
             f"{short(explicit.moved_bytes, 'B')} and holds {short(explicit.map_bytes, 'B')} of "
-            f"attention maps; fused computes {_times(explicit.flops, fused.flops)} times less, "
-            f"moves {_times(explicit.moved_bytes, fused.moved_bytes)} times less and holds none."
+            f"attention maps; fused computes {rounded(explicit.flops / fused.flops)} times less, "
+            f"moves {rounded(explicit.moved_bytes / fused.moved_bytes)} times less and holds none."
         )
 
-    def still(self) -> Image.Image:
-        at = {length: self.costs(length) for length in SIZES["seq_len"]}
-        panels = {
-            title: {
-                name: {length: getattr(at[length][name], field) for length in at}
-                for name in IMPLEMENTATIONS
-            }
-            for title, field in PANELS.items()
-        }
-        del panels["attention maps held"]["fused"]  # none: no place on a logarithmic scale
-        return curves_picture(panels, self.seq_len, COLOURS, self.finding(), _write)
+    def still(self):
+        lengths = SIZES["seq_len"]
+        costs = [self.costs(length).values() for length in lengths]
+        names = [f"T = {length}" for length in lengths]
+        grids = []
+        for title, field in PANELS.items():
+            numbers = [[getattr(cost, field) for cost in row] for row in costs]
+            place = names, IMPLEMENTATIONS, lengths.index(self.seq_len), (70, 22)
+            grids.append(Grid(title, _cells(numbers), *place))
+        return picture(self.finding(), grids)
+
+
+def _cells(numbers: list[list[int]]) -> list[list[Cell]]:
+    """Colours on a logarithmic scale over eight powers of ten."""
+    most = math.log10(max(map(max, numbers)))
+    shares = [[1 - (most - math.log10(max(n, 1))) / 8 for n in row] for row in numbers]
+    return [
+        [Cell(theme.weight_colour(share), short(n, "")) for share, n in zip(*rows)]
+        for rows in zip(shares, numbers)
+    ]
 
 
 def short(value: float, unit: str) -> str:
@@ -111,29 +115,4 @@ def short(value: float, unit: str) -> str:
     while value >= 999.5 and step < 5:
         value, step = value / 1000, step + 1
     digits = 0 if step == 0 or value >= 99.95 else 1 if value >= 9.995 else 2
-    rounded = math.floor(value * 10**digits + 0.5) / 10**digits
-    return f"{rounded:.{digits}f} {('', 'k', 'M', 'G', 'T', 'P')[step]}{unit}"
-
-
-def _write(title: str, value: float) -> str:
-    return short(value, "FLOP" if title == "arithmetic" else "B")
-
-
-def _times(a: int, b: int) -> str:
-    return f"{math.floor(a / b * 10 + 0.5) / 10:.1f}"
-
-
-def _require_drawable(batch_size: int, seq_len: int, embed_dim: int, num_heads: int) -> None:
-    sizes = {"batch_size": batch_size, "seq_len": seq_len, "embed_dim": embed_dim}
-    require_sizes(**sizes)
-    for name, size in sizes.items():
-        _require_known(name, size)
-    require_divisible(embed_dim, num_heads)
-    if num_heads > MAX_HEADS:
-        raise ValueError(f"num_heads must be at most {MAX_HEADS}, got {num_heads}")
-
-
-def _require_known(name: str, size: int) -> None:
-    if size not in SIZES[name]:
-        listed = ", ".join(map(str, SIZES[name]))
-        raise ValueError(f"{name} must be one of {listed}, got {size}")
+    return f"{rounded(value, digits)} {('', 'k', 'M', 'G', 'T', 'P')[step]}{unit}"

@@ -3,20 +3,27 @@
 import math
 from typing import NamedTuple
 
-import numpy as np
 import torch
 import traitlets
 from jaxtyping import Float
-from PIL import Image
 from torch import Tensor
 
+from mha_utils import theme
 from mha_utils.core.contracts import require_seed, require_sizes
-from mha_utils.widgets.kit.base import LiveView, refuses
+from mha_utils.widgets.kit.base import LiveView
+from mha_utils.widgets.kit.judged import judged
 from mha_utils.widgets.kit.one_head import require_temperature
-from mha_utils.widgets.kit.still import bars_picture
+from mha_utils.widgets.kit.still import Cell, Grid, picture
+from mha_utils.widgets.kit.values import clamped, fixed, packed, seeded, unpacked
 
 WIDTHS = tuple(2**n for n in range(10))  # 1 to 512
-MAX_KEYS, QUERIES = 16, 16
+MAX_KEYS, QUERIES, SQUARES = 16, 16, 16
+
+
+def _require_width(head_dim: int) -> None:
+    require_sizes(head_dim=head_dim)
+    if head_dim not in WIDTHS:
+        raise ValueError(f"head_dim must be a power of two from 1 to 512, got {head_dim}")
 
 
 class Side(NamedTuple):
@@ -37,6 +44,12 @@ class Side(NamedTuple):
     def slope(self) -> float:
         """The largest |d weight_j / d score_l|; none of those with j != l is larger."""
         return (self.weights * (1 - self.weights)).max().item()
+
+    def bars(self, title: str) -> Grid:
+        """A bar of squares for each key, its score and its weight beside it."""
+        pairs = list(zip(self.scores.tolist(), self.weights.tolist()))
+        labels = [f"{fixed(score, 1)} → {fixed(weight)}" for score, weight in pairs]
+        return Grid(title, [_bar(weight) for _, weight in pairs], labels, largest=(17, 17))
 
     def finding(self) -> str:
         return (
@@ -66,31 +79,21 @@ class SoftmaxScale(LiveView):
 
     q = traitlets.Bytes().tag(sync=True)
     k = traitlets.Bytes().tag(sync=True)
-    head_dim = traitlets.Int(64).tag(sync=True)
+    head_dim = judged(traitlets.Int, 64, _require_width)
     query = traitlets.Int(0).tag(sync=True)
-    temperature = traitlets.Float(1.0).tag(sync=True)
+    temperature = judged(traitlets.Float, 1.0, require_temperature)
 
     def __init__(self, head_dim: int = 64, num_keys: int = 8, seed: int = 0):
-        require_sizes(head_dim=head_dim, num_keys=num_keys)
+        require_sizes(num_keys=num_keys)
         if not 2 <= num_keys <= MAX_KEYS:
             raise ValueError(f"num_keys must be 2 to {MAX_KEYS}, got {num_keys}")
-        _require_width(head_dim)
         require_seed(seed)
-        kind = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float32}
-        q, k = torch.randn(QUERIES + num_keys, WIDTHS[-1], **kind).split([QUERIES, num_keys])
-        super().__init__(head_dim=head_dim, q=q.numpy().tobytes(), k=k.numpy().tobytes())
-
-    @refuses("head_dim")
-    def _keep_width(self, name, head_dim):
-        _require_width(head_dim)
-
-    @refuses("temperature")
-    def _keep_temperature(self, name, temperature):
-        require_temperature(temperature)
+        drawn = torch.randn(QUERIES + num_keys, WIDTHS[-1], **seeded(seed))
+        super().__init__(head_dim=head_dim, q=packed(drawn[:QUERIES]), k=packed(drawn[QUERIES:]))
 
     def sides(self) -> tuple[Side, Side]:
         """The softmax of q . k / temperature, and that of q . k / sqrt(Dh)."""
-        q, k = (_vectors(sent)[:, : self.head_dim] for sent in (self.q, self.k))
+        q, k = (unpacked(sent, -1, WIDTHS[-1])[:, : self.head_dim] for sent in (self.q, self.k))
         products = k @ q[self._query]
         divided = (products / self.temperature, products / self.head_dim**0.5)
         return tuple(Side(scores, scores.softmax(dim=0)) for scores in divided)
@@ -107,29 +110,15 @@ class SoftmaxScale(LiveView):
 
     @property
     def _query(self) -> int:
-        return max(min(self.query, QUERIES - 1), 0)
+        return clamped(self.query, 0, QUERIES - 1)
 
-    def still(self) -> Image.Image:
-        left, right = self.sides()
-        name = "q · k" if self.temperature == 1 else f"q · k / {self.temperature:.1f}"
-        parts = {f"softmax of {name}": left, f"softmax of q · k / √{self.head_dim}": right}
-        shares = {title: side.weights.tolist() for title, side in parts.items()}
-        below = {
-            t: [f"{score:.1f}".replace("-", "−") for score in side.scores]
-            for t, side in parts.items()
-        }
-        return bars_picture(shares, below, self.finding())
+    def still(self):
+        divisor = "" if self.temperature == 1 else f" / {self.temperature:.1f}"
+        names = (f"q · k{divisor}", f"q · k / √{self.head_dim}")
+        bars = [side.bars(f"{name} → softmax") for name, side in zip(names, self.sides())]
+        return picture(self.finding(), bars)
 
 
-def _written(scores: Tensor) -> list[str]:
-    return [f"{score:.1f}".replace("-", "−") for score in scores.tolist()]
-
-
-def _vectors(sent: bytes) -> Tensor:
-    """In double precision, as the browser computes."""
-    return torch.tensor(np.frombuffer(sent, np.float32)).double().view(-1, WIDTHS[-1])
-
-
-def _require_width(head_dim: int) -> None:
-    if head_dim not in WIDTHS:
-        raise ValueError(f"head_dim must be a power of two from 1 to 512, got {head_dim}")
+def _bar(weight: float) -> list[Cell]:
+    filled = round(SQUARES * weight)
+    return [Cell(theme.weight_colour(weight))] * filled + [Cell(theme.PAPER)] * (SQUARES - filled)

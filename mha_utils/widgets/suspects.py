@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mha_utils.museum import Mutant, with_numbers
+from mha_utils.museum import Bug, with_numbers
 from mha_utils.museum.hunt import LEVELS
 
 TITLES = {1: "1 · projections, scores, softmax", 2: "2 · masks", 3: "3 · dropout"}
@@ -86,17 +86,16 @@ def _first_alike(pictures: Float[Tensor, "M T T"]) -> list[int]:
     return np.argmax(alike.flatten(2).all(dim=2).numpy(), axis=1).tolist()
 
 
-def label(piece: Mutant) -> list[str]:
+def label(bug: Bug) -> list[str]:
     """[name, room, what is wrong, where it is taught]."""
-    room = piece.module.__module__.rpartition(".")[2]
-    return [piece.name, room, piece.wrong, piece.place]
+    return [bug.name, bug.room, bug.wrong, bug.place]
 
 
 def levels_of(rooms: list[str], generator: random.Random) -> list:
     """[number, title, shuffled places of its pieces], for each level that has some."""
     levels = []
-    for number, inside in LEVELS.items():
-        order = [n for n, room in enumerate(rooms) if room in inside]
+    for number in TITLES:
+        order = [n for n, room in enumerate(rooms) if room in LEVELS[number]]
         generator.shuffle(order)
         levels += [[number, TITLES[number], order]] if order else []
     return levels

@@ -1,16 +1,13 @@
 """Attention maps while a model learns: drag through the training steps."""
 
-import math
-
 import numpy as np
 import torch
 import traitlets
-from PIL import Image
 from torch import Tensor
 
-from mha_utils import theme
 from mha_utils.widgets.kit.base import LiveView, refuses
-from mha_utils.widgets.kit.still import Cell, grids_picture
+from mha_utils.widgets.kit.still import Grid, picture, share_cell
+from mha_utils.widgets.kit.values import require_places, rounded
 
 
 class TrainingFilm(LiveView):
@@ -65,9 +62,7 @@ class TrainingFilm(LiveView):
 
     @refuses("frame", "example")
     def _keep_range(self, name, place):
-        most = self.shape[name == "example"] - 1
-        if not 0 <= place <= most:
-            raise ValueError(f"{name} must be 0 to {most}, got {place}")
+        require_places(self.shape[name == "example"], **{name: place})
 
     def weights(self) -> np.ndarray:
         """The weights that are shown now, (H, T, T), to within 1/510."""
@@ -85,25 +80,19 @@ class TrainingFilm(LiveView):
         return np.stack(found, axis=-1)
 
     def finding(self) -> str:
-        scores = ", ".join(f"{name} {_tenths(values[self.frame])}" for name, values in self.curves)
+        # one decimal: what training gives is not the same to two on every machine
+        scores = ", ".join(f"{name} {rounded(values[self.frame])}" for name, values in self.curves)
         looks = []
         for head, row in zip(self.heads, self.mass()):
             best = int(row.argmax())
-            looks.append(f"{head} gives {_tenths(row[best])} to “{self.sources[best][0]}”")
+            looks.append(f"{head} gives {rounded(row[best])} to “{self.sources[best][0]}”")
         return f"Step {self.steps[self.frame]}. Right: {scores}. Here {', '.join(looks)}."
 
-    def still(self) -> Image.Image:
+    def still(self):
         words = self.labels[self.example]
-        grids = {
-            head: [[Cell(theme.weight_colour(share)) for share in row] for row in weights]
-            for head, weights in zip(self.heads, self.weights())
-        }
-        return grids_picture(grids, words, words, None, self.finding())
-
-
-def _tenths(share: float) -> str:
-    """One decimal: what training gives is not the same to two on every machine."""
-    return f"{math.floor(10 * float(share) + 0.5) / 10:.1f}"  # ties as JavaScript's Math.round
+        cells = [[list(map(share_cell, row)) for row in head] for head in self.weights().tolist()]
+        grids = [Grid(head, rows, words, words) for head, rows in zip(self.heads, cells)]
+        return picture(self.finding(), grids)
 
 
 def _require_fit(steps, maps, labels, heads, curves, sources) -> None:
@@ -122,6 +111,6 @@ def _require_fit(steps, maps, labels, heads, curves, sources) -> None:
         if given != expected:
             raise ValueError(f"{name} must have {expected} entries, got {given}")
     for name, places in sources.items():
-        came = tuple(torch.as_tensor(places).shape)
-        if came != (examples, length):
-            raise ValueError(f"sources[{name!r}] must be {(examples, length)}, got {came}")
+        got = tuple(torch.as_tensor(places).shape)
+        if got != (examples, length):
+            raise ValueError(f"sources[{name!r}] must be {(examples, length)}, got {got}")

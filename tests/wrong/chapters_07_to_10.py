@@ -1,7 +1,10 @@
 """Wrong answers to the exercises about softmax, dropout, merging and the whole module."""
 
+import math
+
 import torch
-import torch.nn.functional as F
+
+from mha_utils import MultiHeadAttention, attention_scores, attention_weights, split_heads
 
 
 def shares(powers, dim=-1):
@@ -31,35 +34,41 @@ def contributions(heads, W_out, dim=1):
     return [head @ (w.T if dim == 1 else w) for head, w in zip(heads.unbind(dim=1), columns)]
 
 
-def multi_head(scale=None, mask_of=lambda mask: mask, turn=lambda W: W.T, merge=None, dim=-1):
-    """The whole layer, with one thing changed."""
+def merged_heads(heads):
+    return heads.transpose(1, 2).flatten(2)
 
-    def answer(x, W_q, W_k, W_v, W_out, num_heads, mask):
-        B, T, D = x.shape
-        cut = (B, T, num_heads, D // num_heads)
-        q, k, v = ((x @ turn(W)).view(cut).transpose(1, 2) for W in (W_q, W_k, W_v))
-        scores = q @ k.transpose(-2, -1) / (scale(D, num_heads) if scale else q.shape[-1] ** 0.5)
-        weights = scores.masked_fill(~mask_of(mask), -torch.inf).softmax(dim=dim)
-        heads = weights @ v
-        merged = merge(heads) if merge else heads.transpose(1, 2).reshape(B, T, D)
-        return merged @ turn(W_out)
+
+def layer(returns, own=lambda x, context: x if context is None else context, of=lambda x, _: x):
+    """A class whose `forward` makes q, k, v and weights, and returns what `returns` says."""
+
+    class MyAttention(MultiHeadAttention):
+        def forward(self, x, context=None, mask=None):
+            context = own(x, context)
+            q = split_heads(self.q_proj(of(x, context)), self.num_heads)
+            k = split_heads(self.k_proj(context), self.num_heads)
+            v = split_heads(self.v_proj(context), self.num_heads)
+            weights = attention_weights(attention_scores(q, k), mask)
+            return returns(self, q, k, v, weights)
+
+    return MyAttention
+
+
+def interleaved(heads, group):
+    return heads.repeat_interleave(group, dim=1)
+
+
+def grouped(repeat=interleaved, scale=lambda q: q.shape[-1], values=lambda W_k, W_v: W_v):
+    """The layer with shared heads, with one thing changed."""
+
+    def answer(x, W_q, W_k, W_v, W_out, num_heads, num_kv_heads):
+        cut = {"q": (W_q, num_heads), "k": (W_k, num_kv_heads)}
+        cut["v"] = (values(W_k, W_v), num_kv_heads)
+        q, k, v = ((x @ W.T).unflatten(-1, (h, -1)).transpose(1, 2) for W, h in cut.values())
+        k, v = (repeat(t, num_heads // num_kv_heads) for t in (k, v))
+        weights = (q @ k.transpose(-2, -1) / scale(q) ** 0.5).softmax(dim=-1)
+        return (weights @ v).transpose(1, 2).flatten(2) @ W_out.T
 
     return answer
-
-
-def without_out(x, W_q, W_k, W_v, W_out, num_heads, mask):
-    return multi_head()(x, W_q, W_k, W_v, torch.eye(x.shape[-1]), num_heads, mask)
-
-
-def values_from_keys(x, W_q, W_k, W_v, W_out, num_heads, mask):
-    return multi_head()(x, W_q, W_k, W_k, W_out, num_heads, mask)
-
-
-def with_T(x, W_q, W_k, W_v, W_out, num_heads, mask):
-    B, T, D = x.shape
-    cut = (B, T, num_heads, D // num_heads)
-    q, k = ((x @ W.T).view(cut).transpose(1, 2) for W in (W_q, W_k))
-    return q @ k.T
 
 
 def with_view(heads):
@@ -72,9 +81,47 @@ def rows_mixed(heads):
     return heads.reshape(B, T, H * Dh)
 
 
+def merged(counts):
+    """The averages of machines, weighted by `counts(largest, total)`."""
+    return lambda average, largest, total: (
+        shares(counts(largest, total))[..., None] * average
+    ).sum(dim=-2)
+
+
+def corrected(largest, total, sign=1, dim=-1):
+    return total * (sign * (largest - largest.amax(dim=dim, keepdim=True))).exp()
+
+
+def kept_of(before, after):
+    return [b / a for b, a in zip(before, after) if a > 0]
+
+
 CHAPTER_07 = {
+    "check_merged_poll": [
+        (lambda average, largest, total: average.mean(dim=-2), "the plain mean"),
+        (merged(lambda largest, total: total), "weighted by total alone"),
+        (merged(lambda largest, total: largest.softmax(dim=-1)), "total is not used"),
+        (merged(lambda largest, total: total * largest.exp()), "subtract the largest of all first"),
+        (merged(lambda largest, total: corrected(largest, total, sign=-1)), "old votes grow"),
+        (merged(lambda largest, total: corrected(largest, total, dim=0)), "one largest for all"),
+        (
+            lambda a, largest, total: (corrected(largest, total)[..., None] * a).sum(dim=-2),
+            "a sum and not an average",
+        ),
+        (
+            lambda a, largest, total: (
+                (corrected(largest, total)[..., None] * a).sum(dim=-2)
+                / total.sum(dim=-1, keepdim=True)
+            ),
+            "before the correction",
+        ),
+        (
+            lambda a, largest, total: shares(corrected(largest, total)) * a,
+            "raised RuntimeError",
+        ),
+    ],
     "check_stable_softmax": [
-        (lambda s: shares(s.exp()), "take the largest off first"),
+        (lambda s: shares(s.exp()), "without taking off the largest"),
         (lambda s: shares((s - s.max()).exp()), "each row has its own"),
         (lambda s: shares((s - s.amax(dim=-2, keepdim=True)).exp()), "rows must sum to 1"),
         (lambda s: shares((s / s.amax(dim=-1, keepdim=True)).exp()), "that changes the shares"),
@@ -92,15 +139,26 @@ CHAPTER_07 = {
     ],
 }
 CHAPTER_08 = {
-    "check_drop_weights": [
-        (lambda w, p, draw: w * (draw >= p), "not divided by 1 - p"),
-        (lambda w, p, draw: w * (draw < p) / (1 - p), "kept with probability p"),
-        (lambda w, p, draw: w * (draw >= p) / p, "divided by p"),
-        (lambda w, p, draw: w * (draw > p) / (1 - p), "a draw equal to p drops, too"),
-        (lambda w, p, draw: w * (draw >= p) * (1 - p), "multiplied by 1 - p"),
-        (lambda w, p, draw: shares(w * (draw >= p)), "rows made to sum to 1 again"),
-        (lambda w, p, draw: w[draw >= p] / (1 - p), "picked out into one line"),
-        (lambda w, p, draw: F.dropout(w, p), "draw no random numbers of your own"),
+    "check_p_of": [
+        (lambda before, after: after.count(0) / len(after), "is luck"),
+        (lambda before, after: kept_of(before, after)[0], "how likely a weight is kept"),
+        (
+            lambda before, after: 1 / kept_of(before, after)[0],
+            "by how much a weight was multiplied",
+        ),
+        (lambda before, after: 1 / kept_of(before, after)[0] - 1, "and not to 1 + p"),
+        (lambda before, after: 1 - sum(before) / sum(after), "the sums compared"),
+        (lambda before, after: 1 - max(before) / max(after), "the largest weights compared"),
+        (lambda before, after: 1 - before[0] / after[0], "raised ZeroDivisionError"),
+        (lambda before, after: 1 - before / after, "raised TypeError"),
+    ],
+    "check_sum_varies_by": [
+        (lambda row, p: sum(row) * (p / (1 - p)) ** 0.5, "standard deviations added up"),
+        (lambda row, p: sum(w**2 for w in row) * p / (1 - p), "take its square root"),
+        (lambda row, p: (sum(w**2 for w in row) * p * (1 - p)) ** 0.5, "without the division"),
+        (lambda row, p: max(row) * (p / (1 - p)) ** 0.5, "the others vary, too"),
+        (lambda row, p: (sum(w**2 for w in row) * p) ** 0.5, "divided by 1 - p"),
+        (lambda row, p: (row**2 * p / (1 - p)) ** 0.5, "raised TypeError"),
     ],
     "check_lost_row": [
         (lambda p, n: (1 - p) ** n, "the probability that all are kept"),
@@ -111,8 +169,17 @@ CHAPTER_08 = {
     ],
 }
 CHAPTER_09 = {
+    "check_tokens_in_row_0": [
+        (lambda T, H: H, "are there so many tokens?"),
+        (lambda T, H: T, "is there room for them"),
+        (lambda T, H: 1, "what belongs into row 0"),
+        (lambda T, H: T // H, "should be 2, got 5"),
+        (lambda T, H: min(T, H) - 1, "numbered from 0"),
+        (lambda T, H: math.ceil(T / H), "how many rows head 0 fills"),
+        (lambda T, H: max(T, H), "either can run out first"),
+    ],
     "check_merge_heads": [
-        (rows_mixed, "merge without transposing back"),
+        (rows_mixed, "merge without transpose (chapter 09, section 2)"),
         (with_view, "Use .reshape(...) instead"),
         (lambda heads: heads.transpose(1, 2), "should have shape (5, 2, 12), got (5, 2, 4, 3)"),
         (lambda heads: heads.permute(0, 2, 3, 1).flatten(2), "column 0 of every head first"),
@@ -122,7 +189,10 @@ CHAPTER_09 = {
     "check_project_heads": [
         (project_in_a_loop, "the last head alone"),
         (return_in_the_loop, "is the `return` inside the loop?"),
-        (lambda heads, W: sum(contributions(heads, W, dim=0)), "W_out not transposed"),
+        (
+            lambda heads, W: sum(contributions(heads, W, dim=0)),
+            "nn.Linear stores (outputs, inputs), so it has to be weight.T",
+        ),
         (lambda heads, W: contributions(heads, W), "a tensor, got list"),
         (lambda heads, W: torch.stack(contributions(heads, W)), "got (4, 5, 2, 12)"),
         (lambda heads, W: torch.stack(contributions(heads, W)).mean(dim=0), "not their sum"),
@@ -130,27 +200,36 @@ CHAPTER_09 = {
     ],
 }
 CHAPTER_10 = {
-    "check_module_parameter_count": [
-        (lambda D, H: 4 * D * D, "the biases are missing"),
-        (lambda D, H: 3 * (D * D + D), "the output projection is missing"),
-        (lambda D, H: 4 * H * (D * D + D), "multiplied by the number of heads"),
-        (lambda D, H: 4 * D * D + D, "one bias for all four projections"),
-        (lambda D, H: 4 * (D * (D // H) + D // H), "only one head"),
+    "check_grouped_heads": [
+        (grouped(lambda t, G: t.repeat(1, G, 1, 1)), "groups repeated instead of interleaved"),
+        (grouped(lambda t, G: t[:, :1].repeat(1, G * t.shape[1], 1, 1)), "the first head of"),
+        (grouped(scale=lambda q: q.shape[1] * q.shape[-1]), "the width of all heads"),
+        (grouped(scale=lambda q: 1), "not divided by √Dh"),
+        (grouped(lambda t, G: t), "must match the size"),
+        (grouped(values=lambda W_k, W_v: W_k), "the values made with W_k"),
     ],
-    "check_multi_head": [
-        (multi_head(scale=lambda D, H: D**0.5), "sqrt(D), not by sqrt(Dh)"),
-        (multi_head(scale=lambda D, H: 1.0), "scores not divided by sqrt(Dh)"),
-        (multi_head(scale=lambda D, H: D / H), "divided by Dh, not by its square root"),
-        (multi_head(mask_of=lambda mask: ~mask), "the mask upside down"),
-        (multi_head(mask_of=torch.ones_like), "the mask is not used"),
-        (multi_head(turn=lambda W: W), "x @ W instead of x @ W.T"),
-        (multi_head(merge=rows_mixed), "merge without transposing back"),
-        (multi_head(merge=with_view), "Use .reshape(...) instead"),
-        (multi_head(dim=-2), "softmax over the queries"),
-        (multi_head(dim=1), "softmax over the heads"),
-        (without_out, "the output projection is missing"),
-        (values_from_keys, "the values made with W_k"),
-        (with_T, "`.T` turns all dimensions around"),
+    "check_forward": [
+        (layer(lambda s, q, k, v, w: w @ v), "`merge_heads` puts them side by side"),
+        (layer(lambda s, q, k, v, w: w), "the weights still have to gather v"),
+        (
+            layer(lambda s, q, k, v, w: (merged_heads(w @ v), w)),
+            "should return a tensor, got tuple",
+        ),
+        (layer(lambda s, q, k, v, w: s.out_proj(w @ v)), "cannot be multiplied"),
+        (layer(lambda s, q, k, v, w: None), "not solved yet (it returned None"),
+        (layer(lambda s, q, k, v, w: w @ v, own=lambda x, context: context), "forward(x) raised"),
+        (
+            layer(lambda s, q, k, v, w: merged_heads(w @ v), of=lambda x, context: context),
+            "which of the three is made of x?",
+        ),
+    ],
+    "check_question": [
+        (lambda: (5, 5, 2), "A is wrong, too"),
+        (lambda: (1, 1, 2), "gives it the weight 1"),
+        (lambda: (1, 3, 1), "With one head √D is √Dh"),
+        (lambda: (1, 3, 5), "5 heads do not divide 12 features"),
+        (lambda: (1, 3), "should return three numbers"),
+        (lambda: (1, 0, 2), "whole numbers from 1 to 64"),
     ],
 }
 CHAPTERS = {"07": CHAPTER_07, "08": CHAPTER_08, "09": CHAPTER_09, "10": CHAPTER_10}

@@ -84,7 +84,33 @@ def places_on_a_circle(tokens):
     return (tokens[:, None] == tokens.roll(1)[None, :]).tril()
 
 
+def way_back(shares=None, taken=None, sign=-1):
+    """A right way back through a tile, with one thing changed."""
+
+    def answer(scores, v, out, grad_out, log_total):
+        weights = (scores - log_total[..., None]).exp()
+        weights = weights if shares is None else shares(scores, log_total[..., None])
+        wishes = grad_out @ v.mT
+        mean = (grad_out * out).sum(dim=-1, keepdim=True)
+        mean = mean if taken is None else taken(weights, wishes)
+        return weights * (wishes + sign * mean)
+
+    return answer
+
+
 CHAPTER_11 = {
+    "check_way_back": [
+        (way_back(lambda scores, log_total: scores.softmax(dim=-1)), "a softmax of the tile alone"),
+        (way_back(taken=lambda w, wishes: 0.0), "takes from all others"),
+        (
+            way_back(taken=lambda w, wishes: (w * wishes).sum(dim=-1, keepdim=True)),
+            "the average wish of this tile",
+        ),
+        (way_back(lambda scores, log_total: scores.exp() / log_total), "is a logarithm"),
+        (way_back(lambda scores, log_total: scores.exp()), "votes and not yet shares"),
+        (way_back(sign=1), "the average wish added"),
+        (lambda scores, v, out, grad_out, log_total: grad_out @ v.mT, "wrong"),
+    ],
     "check_attention_flops": [
         (lambda B, T, D: 2 * B * T * T * D, "only one of the two products"),
         (lambda B, T, D: 4 * B * T * D * D, "T and D exchanged"),
@@ -92,18 +118,11 @@ CHAPTER_11 = {
         (lambda B, T, D: 4 * B * T * D, "T counted once"),
         (lambda B, T, D: 8 * B * T * T * D, "2 times the right result"),
     ],
-    "check_map_bytes": [
-        (lambda B, H, T, size: B * T * T * size, "every head has weights of its own"),
-        (lambda B, H, T, size: B * H * T * size, "T counted once"),
-        (lambda B, H, T, size: B * H * T * T, "not how many bytes"),
-        (lambda B, H, T, size: B * H * T * T * 4, "number_bytes is not used"),
-        (lambda B, H, T, size: B * H * T * T * size / 2**20, "MiB, not bytes"),
-    ],
     "check_mask_beside": [
         (mask_on_the_cpu, "make it with device=scores.device"),
         (mask_on_cuda, "cuda"),
         (lambda s: mask_of(s).float(), "should be boolean (torch.bool)"),
-        (lambda s: mask_of(s, turn=torch.triu), "the future instead of the past"),
+        (lambda s: mask_of(s, turn=torch.triu), "sees itself and the future, not the past"),
         (lambda s: ~mask_of(s), "the other way round"),
         (lambda s: mask_of(s, sizes=s.shape), "should have shape (5, 5), got (2, 5, 5)"),
         (lambda s: mask_of(s, sizes=(s.shape[0],) * 2), "should have shape (5, 5), got (2, 2)"),
@@ -144,6 +163,19 @@ CHAPTER_13 = {
         (lambda d: max(d.count(n) for n in d) // len(d), "should be a number (float)"),
         (lambda d: max(d.count(n) for n in range(max(d) + 1)) / len(d), "may be negative"),
         (lambda d: [d.count(n) / len(d) for n in d], "should be a number (float), got [0.6"),
+    ],
+    "check_mean_mass": [
+        (lambda w, s: w[torch.arange(len(s)), s].mean(), "as if it were the last key (index -1)"),
+        (lambda w, s: w[s >= 0].max(dim=-1).values.mean(), "the largest weight of each row"),
+        (lambda w, s: w[s >= 0][:, s[s >= 0]].mean(), "pair each row with its own column"),
+        (lambda w, s: w[:, s].mean(), "-1 among them"),
+        (lambda w, s: w[torch.arange(len(s)), s][s >= 0].sum(), "the sum, not the mean"),
+        (lambda w, s: w[torch.arange(len(s)), s][s >= 0].sum() / len(s), "by all queries"),
+        (
+            lambda w, s: w[torch.arange(len(s)), s][s >= 0],
+            "should be one number",
+        ),
+        (lambda w, s: w[torch.arange(len(s)), s].mean().item(), "a tensor, got float"),
     ],
 }
 CHAPTERS = {"11": CHAPTER_11, "12": CHAPTER_12, "13": CHAPTER_13}

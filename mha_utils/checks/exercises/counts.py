@@ -1,56 +1,74 @@
-"""Tasks that ask for a number or a tuple of numbers: counts, places, probabilities."""
+"""Exercises that ask for whole numbers: how many, and where (chapters 03 to 11)."""
 
 from mha_utils.checks.numbers import Numbers
 
-check_head_dim = Numbers(
-    asks="`answer(embed_dim, num_heads)`: the width Dh of one head.",
-    tried=((12, 3), (8, 8), (5, 1), (512, 8), (768, 12)),
-    solve=lambda embed_dim, num_heads: embed_dim // num_heads,
-)
+ONE_SEQUENCE = "one sequence: the batch is missing"
+ONE_COUNT_OF_T = "T counted once: every query meets every key"
+
 check_count = Numbers(
     asks="`answer(B, T, D)`: how many numbers a tensor (B, H, T, Dh) holds.",
     tried=((2, 3, 4), (3, 5, 12), (32, 128, 512), (1, 1, 1)),
     solve=lambda b, t, d: b * t * d,
     mistakes={
-        "one sequence: the batch is missing": lambda b, t, d: t * d,
+        ONE_SEQUENCE: lambda b, t, d: t * d,
         "one number for each token: the width is missing": lambda b, t, d: b * t,
         "the sizes added, not multiplied": lambda b, t, d: b + t + d,
         "D counted twice": lambda b, t, d: b * t * d * d,
         "T counted twice": lambda b, t, d: b * t * t * d,
     },
 )
-check_parameter_count = Numbers(
-    asks="`answer(embed_dim, num_heads, head_dim)`: numbers in W_q, W_k, W_v of all heads.",
-    tried=((6, 2, 4), (512, 8, 64), (768, 12, 64), (1, 1, 1)),
-    solve=lambda d, h, dh: 3 * h * d * dh,
+check_heads_and_width = Numbers(
+    asks="`answer(embed_dim, seq_len, parameters, weights)`: (num_heads, head_dim) of a layer.",
+    tried=((64, 10, 12288, 400), (768, 1024, 1769472, 12582912), (6, 10, 144, 200), (1, 1, 3, 1)),
+    solve=lambda d, t, parameters, weights: (
+        weights // t**2,
+        parameters * t**2 // (3 * d * weights),
+    ),
     mistakes={
-        "one of the three matrices of every head": lambda d, h, dh: h * d * dh,
-        "the three matrices of a single head": lambda d, h, dh: 3 * d * dh,
-        "two matrices of every head: W_v is missing": lambda d, h, dh: 2 * h * d * dh,
-        "square matrices: head_dim is not used": lambda d, h, dh: 3 * h * d * d,
-        "three matrices (D, D): right only where H x Dh = D": lambda d, h, dh: 3 * d * d,
-        "the two sizes of a matrix added, not multiplied": lambda d, h, dh: 3 * h * (d + dh),
-        "with a bias, and there is none": lambda d, h, dh: 3 * h * (d + 1) * dh,
+        "the width D / H: heads need not share D": lambda d, t, parameters, weights: (
+            weights // t**2,
+            d * t**2 // weights,
+        ),
+        "a map of T weights: every word looks at every word": lambda d, t, parameters, weights: (
+            weights // t,
+            parameters * t // (3 * d * weights),
+        ),
+        "one matrix a head: there are three": lambda d, t, parameters, weights: (
+            weights // t**2,
+            parameters * t**2 // (d * weights),
+        ),
+        "two matrices a head: there are three": lambda d, t, parameters, weights: (
+            weights // t**2,
+            parameters * t**2 // (2 * d * weights),
+        ),
+        "the width of all heads together": lambda d, t, parameters, weights: (
+            weights // t**2,
+            parameters // (3 * d),
+        ),
+        "(head_dim, num_heads), the wrong way round": lambda d, t, parameters, weights: (
+            parameters * t**2 // (3 * d * weights),
+            weights // t**2,
+        ),
     },
 )
 check_storage_place = Numbers(
     asks="`answer(t, h, d, num_heads, head_dim)`: where x.view(T, H, Dh)[t, h, d] is stored.",
     tried=((1, 0, 0, 3, 4), (0, 2, 1, 3, 4), (0, 0, 0, 1, 1), (5, 7, 63, 8, 64)),
-    solve=lambda t, h, d, heads, dh: (t * heads + h) * dh + d,
+    solve=lambda t, h, d, H, Dh: (t * H + h) * Dh + d,
     mistakes={
-        "counted from 1": lambda t, h, d, heads, dh: (t * heads + h) * dh + d + 1,
-        "a token as wide as one head: num_heads is not used": lambda t, h, d, heads, dh: (
-            (t + h) * dh + d
+        "counted from 1": lambda t, h, d, H, Dh: (t * H + h) * Dh + d + 1,
+        "a token as wide as one head: num_heads is not used": lambda t, h, d, H, Dh: (
+            (t + h) * Dh + d
         ),
-        "a head as wide as one number: h is not multiplied by head_dim": (
-            lambda t, h, d, heads, dh: t * heads * dh + h + d
+        "a head as wide as one number: h is not multiplied by head_dim": lambda t, h, d, H, Dh: (
+            t * H * Dh + h + d
         ),
-        "t and h not multiplied by head_dim": lambda t, h, d, heads, dh: t * heads + h + d,
+        "t and h not multiplied by head_dim": lambda t, h, d, H, Dh: t * H + h + d,
         "columns dealt out like cards: column d of every head side by side": (
-            lambda t, h, d, heads, dh: t * heads * dh + d * heads + h
+            lambda t, h, d, H, Dh: t * H * Dh + d * H + h
         ),
         "t multiplied by num_heads, h by head_dim: how wide is a token?": (
-            lambda t, h, d, heads, dh: t * heads + h * dh + d
+            lambda t, h, d, H, Dh: t * H + h * Dh + d
         ),
     },
 )
@@ -74,6 +92,35 @@ check_strides = Numbers(
         ),
     },
 )
+check_tokens_in_row_0 = Numbers(
+    asks="`answer(seq_len, num_heads)`: tokens in row 0 of heads merged without the transpose.",
+    tried=((10, 2), (4, 3), (6, 6), (2, 8), (5, 1)),
+    solve=min,
+    mistakes={
+        "one token for each head: are there so many tokens?": lambda t, h: h,
+        "all tokens: is there room for them in a row of H x Dh numbers?": lambda t, h: t,
+        "what belongs into row 0, not what the wrong merge puts there": lambda t, h: 1,
+        "numbered from 0: the last token, not how many": lambda t, h: min(t, h) - 1,
+        "how many rows head 0 fills, not how many tokens fill a row": lambda t, h: -(-t // h),
+        "the larger one of the two: either can run out first": max,
+    },
+)
+check_too_early_numbers = Numbers(
+    asks="`answer(B, T, H, Dh)`: numbers in q @ k.transpose(-2, -1), both (B, T, H, Dh).",
+    tried=((1, 10, 2, 4), (2, 5, 3, 7), (8, 1024, 12, 64), (1, 1, 1, 1)),
+    solve=lambda b, t, h, dh: b * t * h * h,
+    mistakes={
+        "what you want and do not get: T x T for each head": lambda b, t, h, dh: b * h * t * t,
+        "as many as q has: the width goes away, and H meets H": lambda b, t, h, dh: b * t * h * dh,
+        "one number for each head of each word: every head meets every head": (
+            lambda b, t, h, dh: b * t * h
+        ),
+        "Dh x Dh for each word: `transpose(-2, -1)` turns k around, so Dh goes away": (
+            lambda b, t, h, dh: b * t * dh * dh
+        ),
+        ONE_SEQUENCE: lambda b, t, h, dh: t * h * h,
+    },
+)
 check_attention_flops = Numbers(
     asks="`answer(B, T, D)`: FLOPs of scores and averages, without a mask.",
     tried=((1, 7, 12), (2, 128, 512), (4, 4096, 768), (1, 1, 1)),
@@ -85,42 +132,8 @@ check_attention_flops = Numbers(
         "a quarter of it: one product, and a multiplication and an addition as one": (
             lambda b, t, d: b * t * t * d
         ),
-        "T counted once: every query meets every key": lambda b, t, d: 4 * b * t * d,
+        ONE_COUNT_OF_T: lambda b, t, d: 4 * b * t * d,
         "T and D exchanged: D counted twice, as in a projection": lambda b, t, d: 4 * b * t * d * d,
-        "one sequence: the batch is missing": lambda b, t, d: 4 * t * t * d,
-    },
-)
-check_map_bytes = Numbers(
-    asks="`answer(B, H, T, number_bytes)`: bytes of one tensor of attention weights.",
-    tried=((2, 3, 5, 2), (1, 12, 4096, 4), (8, 16, 2048, 2), (1, 1, 1, 4)),
-    solve=lambda b, h, t, size: b * h * t * t * size,
-    mistakes={
-        "how many weights, not how many bytes": lambda b, h, t, size: b * h * t * t,
-        "one head: every head has weights of its own": lambda b, h, t, size: b * t * t * size,
-        "T counted once: every query meets every key": lambda b, h, t, size: b * h * t * size,
-        "one sequence: the batch is missing": lambda b, h, t, size: h * t * t * size,
-        "4 bytes for every number: number_bytes is not used": lambda b, h, t, size: (
-            4 * b * h * t * t
-        ),
-        "MiB, not bytes": lambda b, h, t, size: b * h * t * t * size / 2**20,
-        "bits, not bytes": lambda b, h, t, size: 8 * b * h * t * t * size,
-    },
-)
-check_module_parameter_count = Numbers(
-    asks="`answer(embed_dim, num_heads)`: numbers in the four projections, biases included.",
-    tried=((12, 3), (512, 8), (512, 64), (1, 1)),
-    solve=lambda d, h: 4 * d * (d + 1),
-    mistakes={
-        "the weights alone: the biases are missing": lambda d, h: 4 * d * d,
-        "three projections: the output projection is missing": lambda d, h: 3 * d * (d + 1),
-        "one projection of the four": lambda d, h: d * (d + 1),
-        "multiplied by the number of heads: they share the columns": lambda d, h: (
-            4 * h * d * (d + 1)
-        ),
-        "one bias for all four projections": lambda d, h: 4 * d * d + d,
-        "a bias of one number: every output has its own": lambda d, h: 4 * (d * d + 1),
-        "matrices (D, Dh), one for each projection: only one head": lambda d, h: (
-            4 * (d * (d // h) + d // h)
-        ),
+        ONE_SEQUENCE: lambda b, t, d: 4 * t * t * d,
     },
 )

@@ -1,12 +1,13 @@
-"""Tasks about what heads can do and what they have learned (chapters 02 and 13)."""
+"""Exercises about what heads can do and what they have learned (chapters 02 and 13)."""
 
 import numpy as np
 
 from mha_utils.checks.tensors import Tensors
 
 
-def _offsets(lead, t, s, dh, dv, random) -> dict:
-    return {"offsets": [int(n) for n in random.integers(0, t + 3, size=dh)], "seq_len": t + 3}
+def _offsets(sizes, random) -> dict:
+    seq_len = sizes.T + 3
+    return {"offsets": random.integers(0, seq_len, size=sizes.Dh).tolist(), "seq_len": seq_len}
 
 
 def _lookup_weights(offsets, seq_len):
@@ -17,7 +18,6 @@ def _lookup_weights(offsets, seq_len):
 
 check_lookup_weights = Tensors(
     asks="`answer(offsets, seq_len)`: (H, T, T), head h looks offsets[h] back, on a circle.",
-    inputs=(),
     constants=_offsets,
     solve=_lookup_weights,
     mistakes={
@@ -41,9 +41,9 @@ check_lookup_weights = Tensors(
 )
 
 
-def _some_sources(lead, t, s, dh, dv, random) -> dict:
-    sources = random.integers(-1, s, size=t)
-    sources[-1], sources[0] = -1, s - 1
+def _some_sources(sizes, random) -> dict:
+    sources = random.integers(-1, sizes.S, size=sizes.T)
+    sources[-1], sources[0] = -1, sizes.S - 1
     return {"sources": sources}
 
 
@@ -57,50 +57,50 @@ check_mean_mass = Tensors(
     inputs=("weights",),
     constants=_some_sources,
     solve=_mean_mass,
-    shapes=lambda lead, t, s, dh, dv: {"weights": (t, s)},
+    shapes={"weights": "T S"},
     mistakes={
-        "queries without a source count as if it were the last key (index -1)": (
-            lambda w, sources: w.astype(np.float64)[np.arange(len(sources)), sources].mean()
+        "queries without a source count as if it were the last key (index -1)": lambda w, s: (
+            w.astype(np.float64)[np.arange(len(s)), s].mean()
         ),
-        "divided by all queries, not by those that have a source": lambda w, sources: (
-            _mean_mass(w, sources) * (sources >= 0).mean()
+        "divided by all queries, not by those that have a source": lambda w, s: (
+            _mean_mass(w, s) * (s >= 0).mean()
         ),
-        "the sum, not the mean": lambda w, sources: _mean_mass(w, sources) * (sources >= 0).sum(),
-        "the mean of all weights: sources are not used": lambda w, sources: w.mean(),
-        "the largest weight of each row, wherever it is": lambda w, sources: (
-            w[sources >= 0].max(axis=-1).mean()
-        ),
-        "every query with the sources of all: pair each row with its own column": (
-            lambda w, sources: w[sources >= 0][:, sources[sources >= 0]].mean()
-        ),
-        "every query with the sources of all, -1 among them": lambda w, sources: w[
-            :, sources
-        ].mean(),
+        "the sum, not the mean": lambda w, s: _mean_mass(w, s) * (s >= 0).sum(),
+        "the mean of all weights: sources are not used": lambda w, s: w.mean(),
+        "the largest weight of each row, wherever it is": lambda w, s: w[s >= 0].max(-1).mean(),
+        "every query with the sources of all: pair each row with its own column": lambda w, s: w[
+            s >= 0
+        ][:, s[s >= 0]].mean(),
+        "every query with the sources of all, -1 among them": lambda w, s: w[:, s].mean(),
     },
 )
 
 
-def _tokens(lead, t, s, dh, dv, random) -> dict:
-    return {"tokens": random.integers(0, max(2, s), size=t + s)}
+def _tokens(sizes, random) -> dict:
+    return {"tokens": random.integers(0, max(2, sizes.S), size=sizes.T + sizes.S)}
+
+
+def _before(tokens, first=-1):
+    return np.concatenate([[first], tokens[:-1]])
+
+
+def _same(queries, keys, diagonal=0):
+    """(T, T), True where they are the same, up to this diagonal: 0 for the query's own place."""
+    return (queries[:, None] == keys[None, :]) & np.tri(len(keys), k=diagonal, dtype=bool)
 
 
 def _induction(tokens, first=-1):
-    before = np.concatenate([[first], tokens[:-1]])
-    place = np.arange(len(tokens))
-    return (tokens[:, None] == before[None, :]) & (place[None, :] <= place[:, None])
+    return _same(tokens, _before(tokens, first))
 
 
 check_induction_places = Tensors(
     asks="`answer(tokens)`: boolean (T, T), True at what followed earlier copies of a token.",
-    inputs=(),
     constants=_tokens,
     solve=_induction,
     mistakes={
-        "the earlier copies themselves, not what followed them": lambda x: (
-            (x[:, None] == x[None, :]) & np.tri(len(x), k=-1, dtype=bool)
-        ),
-        "places after the query, too: a causal head cannot see them": lambda x: (
-            x[:, None] == np.concatenate([[-1], x[:-1]])[None, :]
+        "the earlier copies themselves, not what followed them": lambda x: _same(x, x, -1),
+        "places after the query, too: a causal head cannot see them": lambda x: _same(
+            x, _before(x), len(x)
         ),
         "the last token taken to stand in front of the first (`roll` closes a circle)": lambda x: (
             _induction(x, first=x[-1])
@@ -111,18 +111,11 @@ check_induction_places = Tensors(
         "the query's own place left out: it, too, may stand right after a copy": lambda x: (
             _induction(x) & ~np.eye(len(x), dtype=bool)
         ),
-        "queries and keys exchanged": lambda x: (
-            np.concatenate([[-1], x[:-1]])[:, None] == x[None, :]
+        "queries and keys exchanged": lambda x: _same(_before(x), x, len(x)),
+        "queries and keys exchanged, and places after the query hidden": lambda x: _same(
+            _before(x), x
         ),
-        "queries and keys exchanged, and places after the query hidden": lambda x: (
-            (np.concatenate([[-1], x[:-1]])[:, None] == x[None, :]) & np.tri(len(x), dtype=bool)
-        ),
-        "the earlier copies and the query itself, not what followed": lambda x: (
-            (x[:, None] == x[None, :]) & np.tri(len(x), dtype=bool)
-        ),
-        "the token before the earlier copy": lambda x: (
-            (x[:, None] == np.concatenate([x[1:], [-1]])[None, :])
-            & np.tri(len(x), k=-1, dtype=bool)
-        ),
+        "the earlier copies and the query itself, not what followed": lambda x: _same(x, x),
+        "the token before the earlier copy": lambda x: _same(x, np.append(x[1:], -1), -1),
     },
 )

@@ -1,6 +1,6 @@
 """Exercises that ask for a probe: a function that finds a fault in any module (chapter 12)."""
 
-from mha_utils.checks.module.probing import Probe
+from mha_utils.checks.probes import Probe
 
 check_future_probe = Probe(
     asks=(

@@ -1,4 +1,4 @@
-"""Tasks that ask for a float: divisors, probabilities, ceilings."""
+"""Exercises that ask for a float: a scale, a probability, the most that can be reached."""
 
 from mha_utils.checks.numbers import Numbers
 
@@ -31,19 +31,74 @@ check_lost_row = Numbers(
         "p shared between the keys: each is dropped with all of p": lambda p, n: p / n,
     },
 )
+check_sum_varies_by = Numbers(
+    asks="`answer(row, p)`: standard deviation of the sum of a row of weights after dropout.",
+    tried=(([1.0], 0.4), ([0.1] * 10, 0.4), ([0.7, 0.2, 0.1], 0.1), ([0.5, 0.5], 0.5)),
+    solve=lambda row, p: (sum(w * w for w in row) * p / (1 - p)) ** 0.5,
+    mistakes={
+        "standard deviations added up: variances do that": lambda row, p: (
+            sum(row) * (p / (1 - p)) ** 0.5
+        ),
+        "the variance: take its square root": lambda row, p: sum(w * w for w in row) * p / (1 - p),
+        "without the division by 1 - p": lambda row, p: (
+            (sum(w * w for w in row) * p * (1 - p)) ** 0.5
+        ),
+        "the average of the variances, not their sum": lambda row, p: (
+            (sum(w * w for w in row) / len(row) * p / (1 - p)) ** 0.5
+        ),
+        "the largest weight alone: the others vary, too": lambda row, p: (
+            max(row) * (p / (1 - p)) ** 0.5
+        ),
+        "p alone: the kept ones are divided by 1 - p": lambda row, p: (
+            (sum(w * w for w in row) * p) ** 0.5
+        ),
+    },
+)
+check_p_of = Numbers(
+    asks="`answer(before, after)`: p, from a row of weights before and after dropout.",
+    tried=(
+        ([0.5, 0.3, 0.2], [0.0, 0.5, 0.0]),
+        ([1.0], [1.25]),
+        ([0.25, 0.25, 0.25, 0.25], [0.5, 0.0, 0.5, 0.5]),
+        ([0.6, 0.4, 0.0, 0.0], [0.8, 0.0, 0.0, 0.0]),
+        ([0.7, 0.2, 0.1], [0.0, 0.0, 0.4]),
+    ),
+    solve=lambda before, after: next(1 - b / a for b, a in zip(before, after) if a > 0),
+    mistakes={
+        "the share of zeros: how many were dropped is luck, how much the others grew is not": (
+            lambda before, after: after.count(0.0) / len(after)
+        ),
+        "the share of dropped weights: it is near p on average only": lambda before, after: (
+            sum(a == 0 < b for b, a in zip(before, after)) / sum(b > 0 for b in before)
+        ),
+        "how likely a weight is kept: 1 - p": lambda before, after: next(
+            b / a for b, a in zip(before, after) if a > 0
+        ),
+        "by how much a weight was multiplied: that is 1 / (1 - p)": lambda before, after: next(
+            a / b for b, a in zip(before, after) if a > 0
+        ),
+        "the growth less 1: a weight grows to 1 / (1 - p), and not to 1 + p": (
+            lambda before, after: next(a / b - 1 for b, a in zip(before, after) if a > 0)
+        ),
+        "the sums compared: what was dropped is missing in one of them": lambda before, after: (
+            1 - sum(before) / sum(after)
+        ),
+        "the largest weights compared: they may stand at different places": (
+            lambda before, after: 1 - max(before) / max(after)
+        ),
+    },
+)
 check_ceiling = Numbers(
     asks="`answer(num_heads, head_dim)`: the highest R^2 of 4 vectors of width 8 at once.",
     tried=((1, 48), (1, 4), (2, 24), (3, 16), (4, 12), (4, 1), (8, 6), (48, 1)),
     solve=lambda heads, dh: float(min(1.0, heads * min(8, dh) / 32)),
     mistakes={
-        "a wide head hands over more than 8 numbers: an average of vectors has 8": lambda h, dh: (
-            min(1.0, h * dh / 32)
+        "more than 8 numbers from a wide head: an average of vectors has 8": lambda h, dh: min(
+            1.0, h * dh / 32
         ),
         "above 1: R² cannot be": lambda h, dh: h * min(8, dh) / 32,
         "above 1, and more than 8 numbers from a wide head": lambda h, dh: h * dh / 32,
-        "one vector of width 8 is wanted: there are four": lambda h, dh: min(
-            1.0, h * min(8, dh) / 8
-        ),
+        "for one vector of width 8: there are four": lambda h, dh: min(1.0, h * min(8, dh) / 8),
         "heads counted, whatever their width": lambda h, dh: min(1.0, h / 4),
         "the width of one head: num_heads is not used": lambda h, dh: min(8, dh) / 32,
     },

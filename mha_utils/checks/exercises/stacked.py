@@ -1,67 +1,52 @@
-"""The task of independent heads in one stack, without a loop (chapter 03)."""
+"""Exercises about independent heads: two as one, and one in disguise (chapter 03)."""
 
 import numpy as np
 
-from mha_utils import reference
 from mha_utils.checks.tensors import Tensors
 
-
-def _stacked_heads(x, w_q, w_k, w_v):
-    """(H, T, Dv): the heads before they are put side by side."""
-    q, k, v = (np.einsum("td,hde->hte", x.astype(np.float64), w) for w in (w_q, w_k, w_v))
-    return reference.attention_batched(q, k, v)[0]
-
-
-def _side_by_side(heads):
-    return np.concatenate(list(heads), axis=-1)
-
-
-def _stacked_gradients(x, w_q, w_k, w_v, grad_out):
-    weights = (w_q, w_k, w_v)
-    projected = [np.einsum("td,hde->hte", x.astype(np.float64), w) for w in weights]
-    grad_heads = np.stack(np.split(grad_out, len(w_v), axis=-1))
-    grads = reference.attention_gradients(*projected, grad_heads)
-    grad_x = sum(np.einsum("hte,hde->td", g, w) for g, w in zip(grads, weights))
-    return grad_x, *(np.einsum("td,hte->hde", x, g) for g in grads)
-
-
-check_stacked_heads = Tensors(
+check_joined_scores = Tensors(
     asks=(
-        "`answer(x, W_q, W_k, W_v)`: all heads side by side, (T, H x Dv). x is (T, D), W_q "
-        "and W_k are (H, D, Dh), W_v is (H, D, Dv)."
+        "`answer(first, second)`: the scores (*B, T, S) of one head whose queries and keys are "
+        "those of two heads side by side, from the scaled scores of the two."
     ),
-    inputs=("x", "W_q", "W_k", "W_v"),
-    solve=lambda *arrays: _side_by_side(_stacked_heads(*arrays)),
-    gradients=_stacked_gradients,
+    inputs=("first", "second"),
+    shapes={"first": "*B T S", "second": "*B T S"},
+    solve=lambda first, second: (first.astype(np.float64) + second) / np.sqrt(2),
     mistakes={
-        "heads not put side by side: the (H, T, Dv) numbers cut into T rows as they lie": (
-            lambda x, *w: _stacked_heads(x, *w).reshape(len(x), -1)
+        "the sum: but the new head is twice as wide, and its root is larger": np.add,
+        "the average: the width doubles, its root does not": lambda a, b: (a + b) / 2,
+        "the product of the scores: a dot product of longer vectors is a sum": np.multiply,
+        "the larger score of the two": np.maximum,
+        "multiplied by the root of 2 instead of divided": lambda a, b: (a + b) * np.sqrt(2),
+        "divided by 2 sqrt(2): each score has been divided by sqrt(Dh) already": lambda a, b: (
+            (a + b) / np.sqrt(8)
         ),
-        "columns of the heads mixed: column 0 of every head first": lambda x, *w: np.moveaxis(
-            _stacked_heads(x, *w), 0, -1
-        ).reshape(len(x), -1),
-        "every head replaced by their average": lambda x, *w: _side_by_side(
-            [_stacked_heads(x, *w).mean(axis=0)] * len(w[0])
-        ),
-        "heads without the division by sqrt(Dh)": lambda x, w_q, w_k, w_v: _side_by_side(
-            _stacked_heads(x, w_q * np.sqrt(w_q.shape[-1]), w_k, w_v)
-        ),
-        "scores divided by sqrt(D), not by sqrt(Dh)": lambda x, w_q, w_k, w_v: _side_by_side(
-            _stacked_heads(x, w_q * np.sqrt(w_q.shape[-1] / x.shape[-1]), w_k, w_v)
-        ),
-        "scores divided by Dh, not by its square root": lambda x, w_q, w_k, w_v: _side_by_side(
-            _stacked_heads(x, w_q / np.sqrt(w_q.shape[-1]), w_k, w_v)
-        ),
-        "heads on top of each other: (H x T, Dv)": lambda x, *w: np.concatenate(
-            list(_stacked_heads(x, *w))
-        ),
-        "heads not put side by side: (H, T, Dv)": _stacked_heads,
-        "heads added up": lambda x, *w: _stacked_heads(x, *w).sum(axis=0),
+        "the maps side by side: one head has one map": lambda a, b: np.concatenate([a, b], -1),
+        "two maps on a pile: one head has one map": lambda a, b: np.stack([a, b]),
+        "the first head alone": lambda a, b: a,
     },
-    shapes=lambda lead, t, s, dh, dv: {
-        "x": (t + 1, s + 1),
-        "W_q": (dv + 1, s + 1, dh),
-        "W_k": (dv + 1, s + 1, dh),
-        "W_v": (dv + 1, s + 1, t),
+)
+
+
+def _invertible(sizes, random) -> dict:
+    above = np.triu(random.normal(size=(sizes.Dh, sizes.Dh)), 1)
+    return {"A": (above + 2 * np.eye(sizes.Dh)).astype(np.float32)}
+
+
+check_disguise = Tensors(
+    asks="`answer(W_k, A)`: the W_k (D, Dh) that undoes in every score what W_q @ A has changed.",
+    inputs=("W_k",),
+    shapes={"W_k": "D Dh"},
+    constants=_invertible,
+    solve=lambda w, a: w.astype(np.float64) @ np.linalg.inv(a).T,
+    mistakes={
+        "multiplied by A: then A is in every score twice": lambda w, a: w @ a,
+        "multiplied by A transposed: that doubles the change, it does not undo it": (
+            lambda w, a: w @ a.T
+        ),
+        "multiplied by the inverse of A: keys enter a score transposed": (
+            lambda w, a: w @ np.linalg.inv(a)
+        ),
+        "W_k as it was: the scores have changed": lambda w, a: w,
     },
 )

@@ -1,6 +1,5 @@
-"""What the parts of attention are called elsewhere: constructor arguments and parameters."""
+"""What the sizes and weights of an attention module of others are called, by name and shape."""
 
-import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -8,22 +7,26 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from mha_utils.checks.report import RAISED, name_of, raised
-
 ARGUMENTS = {
     "embed_dim": "embed_dim d_model dim n_embd hidden_size hidden_dim hid_dim emb_size embed_size"
-    " embedding_dim model_dim d_in d_out width features",
+    " embedding_dim model_dim d_in d_out width features num_hiddens emb_dim"
+    " query_size key_size value_size",
     "num_heads": "num_heads n_heads heads h n_head nhead num_attention_heads",
     "head_dim": "head_dim dim_head d_k d_v head_size",
-    "dropout": "dropout dropout_p p attn_dropout dropout_rate attn_drop dropout_prob pdrop",
-    "bias": "bias qkv_bias use_bias",
-    "length": "context_length block_size max_len max_seq_len seq_len n_ctx",
+    "num_kv_heads": "num_kv_heads num_key_value_heads n_kv_heads n_kv_head kv_heads",
+    "dropout": "dropout dropout_p p attn_dropout dropout_rate attn_drop dropout_prob drop_rate"
+    " pdrop attn_pdrop attention_dropout attention_probs_dropout_prob",
+    "no_dropout": "resid_pdrop resid_dropout proj_drop hidden_dropout hidden_dropout_prob",
+    "bias": "bias qkv_bias use_bias attention_bias",
+    "length": "context_length block_size max_len max_seq_len seq_len n_ctx max_position_embeddings",
     "batch_first": "batch_first",
+    "layer": "layer_idx layer_id",
 }
-MASKS = ("mask", "attn_mask", "attention_mask", "src_mask")
+MASKS = ("attn_mask", "mask", "attention_mask", "src_mask")
 CAUSAL = ("is_causal", "causal")
 WEIGHTS = ("need_weights", "return_weights", "return_attention", "output_attentions")
 CONTEXTS = ("context", "memory", "encoder_output", "key_value_states")
+TURNS = "position_embeddings"  # (cos, sin), as Llama's
 DROPOUTS = ("dropout_p", "dropout")
 LONGEST = 64  # of the sequences that the check tries
 LAYERS = {
@@ -40,7 +43,7 @@ LAYER = {word: layer for layer, words in LAYERS.items() for word in words.split(
 
 
 class UnclearError(ValueError):
-    """Nothing can be tried: the caller has to say what a name means, or to mend a constructor."""
+    """Nothing can be tried: the caller has to say what a name means, or to fix a constructor."""
 
 
 def option_names(function: Callable) -> list[str]:
@@ -56,43 +59,6 @@ def option_names(function: Callable) -> list[str]:
 def name_among(names: list[str], known: tuple[str, ...]) -> str | None:
     """The first of the known names that is there."""
     return next((name for name in known if name in names), None)
-
-
-def build_by_names(answer: Callable) -> Callable:
-    """(embed_dim, num_heads, dropout, bias) -> answer(...), by the names of its arguments."""
-
-    def build(embed_dim, num_heads, dropout, bias):
-        values = {"embed_dim": embed_dim, "num_heads": num_heads, "dropout": dropout, "bias": bias}
-        values |= {"head_dim": embed_dim // num_heads, "length": LONGEST, "batch_first": True}
-        given = {}
-        for name, parameter in inspect.signature(answer).parameters.items():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                continue
-            if name in MEANING:
-                given[name] = values[MEANING[name]]
-            elif parameter.default is parameter.empty:
-                raise UnclearError(
-                    f"what is the argument {name!r} of {name_of(answer)}? Names like embed_dim, "
-                    "d_model, num_heads, n_head, dropout are known; for others make an Adapter "
-                    "with `build`"
-                )
-        options = ", ".join(f"{name}={value}" for name, value in given.items())
-        return building(f"{name_of(answer)}({options})", lambda: answer(**given))
-
-    return build
-
-
-def building(what: str, make: Callable):
-    """make(); what it raises becomes an UnclearError that says so in one line."""
-    try:
-        return make()
-    except RAISED as error:
-        raise UnclearError(f"{what} {raised(error)}") from error
-
-
-def takes_argument(answer: Callable, meaning: str) -> bool:
-    """Whether a class has a constructor argument of that meaning."""
-    return any(MEANING.get(name) == meaning for name in option_names(answer))
 
 
 def load_by_names(module: nn.Module, ours) -> dict[str, Tensor]:
@@ -111,17 +77,30 @@ def _counterpart(module: nn.Module, name: str, parameter: Tensor, ours) -> Tenso
             f"which layer is the parameter {name!r} {tuple(parameter.shape)}? Names like q_proj, "
             "k_proj, v_proj, qkv_proj, out_proj are known; for others make an Adapter with `load`"
         )
-    pieces = [ours[f"{part}.{kind}"] for part in parts]
-    made = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
-    if kind == "weight" and parameter.shape == made.T.shape != made.shape:
-        made = made.T  # as in GPT-2, which stores x @ weight
+    made = torch.cat([ours[f"{part}.{kind}"] for part in parts])
+    if kind == "weight" and parameter.shape == made.T.shape:
+        is_square = made.T.shape == made.shape
+        made = made.T if not is_square or stores_transposed(module, name) else made
     if made.shape != parameter.shape:
-        wanted = tuple(made.shape)
-        raise UnclearError(f"{name} should be {wanted} here, got {tuple(parameter.shape)}")
+        expected, got = tuple(made.shape), tuple(parameter.shape)
+        raise UnclearError(f"{name} should be {expected} here, got {got}")
     return made
 
 
-@functools.cache
+@torch.no_grad()
+def stores_transposed(module: nn.Module, name: str) -> bool:
+    """Whether a layer with this square weight computes x @ weight, as GPT-2's do."""
+    layer, weight = module.get_submodule(name.rpartition(".")[0]), module.get_parameter(name)
+    if layer is module or isinstance(layer, nn.Linear) or "forward" not in vars(type(layer)):
+        return False
+    eye = torch.eye(len(weight)).to(weight)
+    return torch.allclose(layer(eye) - layer(0 * eye), weight, atol=1e-5)
+
+
+def has_output_layer(module: nn.Module) -> bool:
+    return any("out" in _parts(name)[0] for name, _ in module.named_parameters())
+
+
 def _parts(name: str) -> tuple[tuple[str, ...], str | None]:
     """ "self.to_kv.weight" -> (("k", "v"), "weight"); no parts if the name is unknown."""
     stem, kind = re.fullmatch(r"(.*?)[._]?(weight|bias)?", name).groups()

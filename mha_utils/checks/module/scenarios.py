@@ -1,7 +1,6 @@
 """The inputs on which multi-head attention is tried, and what has to come out: NumPy only."""
 
-import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +10,9 @@ from mha_utils.reference import heads as reference_heads
 NAMES = ("q", "k", "v", "out")
 WEIGHT_NAMES = tuple(f"{name}.weight" for name in NAMES)
 BIAS_NAMES = tuple(f"{name}.bias" for name in NAMES)
+MASK_SHAPES = {"all": "(T, S)", "padding": "(B, 1, 1, S)", "heads": "(B, H, T, S)"}
+MASK_SHAPES |= {"empty": MASK_SHAPES["all"]}
+Results = dict[str, np.ndarray]  # output, weights and gradients by name
 
 
 @dataclass(frozen=True)
@@ -42,19 +44,36 @@ class Scenario:
         return self.query_len, self.key_len or self.query_len
 
     @property
+    def hides(self) -> bool:
+        return bool(self.mask) or self.is_causal
+
+    @property
     def needs(self) -> set[str]:
-        wanted = {
+        needed = {
             "context": self.key_len is not None,
             "causal": self.is_causal,
             "mask": bool(self.mask),
+            "head masks": self.mask == "heads",
             "empty rows": self.mask == "empty",
+            "strides": not self.contiguous,
         }
-        return {name for name, is_wanted in wanted.items() if is_wanted}
+        return {name for name, is_needed in needed.items() if is_needed}
+
+    def described(self) -> str:
+        """What follows the name of an answer in a report."""
+        width, (query_len, key_len) = self.embed_dim, self.lengths
+        x = (self.batch_size, query_len, width)
+        context = f", context {(self.batch_size, key_len, width)}" if self.key_len else ""
+        mask = f", mask {MASK_SHAPES[self.mask]}" if self.mask else ""
+        causal = ", is_causal=True" if self.is_causal else ""
+        mode = "training" if self.training else "evaluation"
+        sizes = f"embed_dim={width}, num_heads={self.num_heads}"
+        return f"({sizes}) in {mode}, x {x}{context}{mask}{causal}"
 
 
-@dataclass(frozen=True, eq=False)  # so that results can be remembered for each
+@dataclass(frozen=True, eq=False)
 class Drawn:
-    """The arrays of a scenario; `mask` is the given one, without the causal part."""
+    """The arrays of a scenario; `mask` is without the causal part."""
 
     scenario: Scenario
     x: np.ndarray
@@ -62,34 +81,32 @@ class Drawn:
     mask: np.ndarray | None
     parameters: dict[str, np.ndarray]
     grad_out: np.ndarray
-    seed: int = 0
 
     def joined_mask(self) -> np.ndarray | None:
-        """The given mask and the causal one, the last query aligned with the last key."""
+        """The mask of the scenario and the causal one, the last query aligned with the last key."""
         if not self.scenario.is_causal:
             return self.mask
         query_len, key_len = self.scenario.lengths
         causal = np.tri(query_len, key_len, key_len - query_len, dtype=bool)
         return causal if self.mask is None else self.mask & causal
 
-    @functools.cache  # noqa: B019  (cases are drawn once, see `draw`)
-    def expected(self, biases: frozenset[str]) -> dict[str, np.ndarray]:
-        """Output, weights and gradients by name, with these biases and no others."""
-        given = self.parameters
-        parameters = {
-            n: (given[f"{n}.weight"], given[f"{n}.bias"] if f"{n}.bias" in biases else None)
-            for n in NAMES
-        }
-        inputs = (self.x, self.context, parameters, self.scenario.num_heads)
-        mask = self.joined_mask()
+    def expected(self, biases: frozenset[str]) -> Results:
+        """What is right, with these biases and no others."""
+        inputs, mask = self._inputs(biases), self.joined_mask()
         grads = reference_heads.multi_head_gradients(*inputs, self.grad_out, mask)
         if self.scenario.key_len is None:
             grads["x"] = grads["x"] + grads.pop("context")
-        return {
-            "out": reference_heads.multi_head_batched(*inputs, mask),
-            "weights": reference_heads.multi_head_weights(*inputs, mask),
-            **grads,
-        }
+        out = reference_heads.multi_head_batched(*inputs, mask)
+        return {"out": out, "weights": self.expected_weights(biases), **grads}
+
+    def expected_weights(self, biases: frozenset[str] = frozenset()) -> np.ndarray:
+        return reference_heads.multi_head_weights(*self._inputs(biases), self.joined_mask())
+
+    def _inputs(self, biases: frozenset[str]) -> tuple:
+        weights = [self.parameters[name] for name in WEIGHT_NAMES]
+        added = [self.parameters[name] if name in biases else None for name in BIAS_NAMES]
+        parameters = dict(zip(NAMES, zip(weights, added)))
+        return self.x, self.context, parameters, self.scenario.num_heads
 
 
 SELF = (  # smallest first
@@ -120,7 +137,6 @@ SCENARIOS = (
 )
 
 
-@functools.cache
 def draw(scenario: Scenario, seed: int) -> Drawn:
     """Fresh numbers for a scenario."""
     random = np.random.default_rng([seed, *map(int, scenario.lengths), scenario.num_heads])
@@ -134,7 +150,7 @@ def draw(scenario: Scenario, seed: int) -> Drawn:
     parameters = {n: normal(width, width, spread=1.5 * width**-0.5) for n in WEIGHT_NAMES}
     parameters |= {n: normal(width, spread=0.5) for n in BIAS_NAMES}
     grad_out = normal(scenario.batch_size, query_len, width)
-    return Drawn(scenario, x, context, draw_mask(scenario, random), parameters, grad_out, seed)
+    return Drawn(scenario, x, context, draw_mask(scenario, random), parameters, grad_out)
 
 
 def draw_mask(scenario: Scenario, random) -> np.ndarray | None:
@@ -159,3 +175,35 @@ def for_sizes(embed_dim: int, num_heads: int) -> Iterator[Scenario]:
     """The scenarios with the sizes of a module that is there already."""
     for scenario in SCENARIOS:
         yield replace(scenario, num_heads=num_heads, head_dim=embed_dim // num_heads)
+
+
+KINDS: dict[str, Callable[[Scenario], bool]] = {
+    "there is more than one head and more than one token": lambda s: (
+        s.num_heads > 1 and s.query_len > 1
+    ),
+    "there is more than one head": lambda s: s.num_heads > 1,
+    "there is more than one token": lambda s: max(s.lengths) > 1,
+    "a mask is given": lambda s: bool(s.mask),
+    "the mask is not the same for all sequences": lambda s: s.mask in ("padding", "heads"),
+    "the mask is not the same for all heads": lambda s: s.mask == "heads",
+    "a query may attend to nothing": lambda s: s.mask == "empty",
+    "is_causal is on": lambda s: s.is_causal,
+    "is_causal is on, in evaluation": lambda s: s.is_causal and not s.training,
+    "a mask and is_causal meet": lambda s: bool(s.mask) and s.is_causal,
+    "something is hidden": lambda s: s.hides,
+    "keys come from other tokens than queries": lambda s: s.key_len is not None,
+    "x is not contiguous": lambda s: not s.contiguous,
+    "scores are large": lambda s: s.spread > 1,
+    "it is in training": lambda s: s.training,
+    "it is in evaluation": lambda s: not s.training,
+}
+
+
+def where_it_is_wrong(scenarios: list[Scenario], wrong: list[bool]) -> str:
+    """The kind of input that all wrong cases are and no right one is, if there is one."""
+    for text, belongs in KINDS.items():
+        if any(wrong) and not all(wrong) and [belongs(s) for s in scenarios] == wrong:
+            return f"It is wrong wherever {text}, and right everywhere else."
+    if all(wrong):
+        return "It is wrong in every case, and equals no bug of the museum."
+    return f"It is wrong in {sum(wrong)} of {len(wrong)} cases, and equals no bug of the museum."

@@ -1,35 +1,17 @@
-"""The base of every live view: assembles its JavaScript and stands in as text and picture."""
+"""The base of every live view: names its JavaScript and stands in as text and picture."""
 
 import base64
 import functools
 import io
-import json
-import re
+from collections.abc import Callable
 from pathlib import Path
 
 import anywidget
 import traitlets
 from PIL import Image
 
-from mha_utils import theme
-
-FOLDER = Path(__file__).parent
-VIEWS = FOLDER.parent
-
-
-def assemble(name: str) -> str:
-    """One ES module from `base.js` and the view's own file, with the theme's colours.
-
-    Both files are valid modules by themselves; joining them needs no bundler because the
-    view imports from `./base.js` and from nowhere else.
-    """
-    marks = {"mark": theme.OKABE_ITO["orange"], "warning": theme.OKABE_ITO["vermilion"]}
-    colours = {"weights": theme.palette(), "heads": theme.HEADS} | marks
-    colours["signed"] = theme.palette(theme.SIGNED)
-    base = re.sub(r"^export ", "", (FOLDER / "base.js").read_text("utf-8"), flags=re.MULTILINE)
-    view = (VIEWS / f"{name}.js").read_text("utf-8")
-    view = re.sub(r'^import \{[^}]*\} from "\./base\.js";\n', "", view)
-    return f"const THEME = {json.dumps(colours)};\n{base}\n{view}"
+SOURCES = Path(__file__).parents[1] / "js"  # modules, one folder for each view
+BUILT = Path(__file__).parents[1] / "built"  # each view in one file, as `make views` bundles it
 
 
 class WrongState(ValueError, traitlets.TraitError):
@@ -63,22 +45,35 @@ def sendable(value):
 class LiveView(anywidget.AnyWidget):
     """A picture that is computed and drawn in the browser.
 
-    A view has: `script`, the name of its JavaScript file; traits for what a reader can
+    A view has: `script`, the name of its folder in `js/`; traits for what a reader can
     move; `finding()`, the state as one sentence; `still()`, the same state as a picture that
     stands in wherever widgets do not run.
     """
 
-    _css = FOLDER / "base.css"
+    _css = SOURCES / "style.css"
+    _ipython_display_ = None  # ipywidgets 7 has one, which would show no picture
     script = ""
     problem = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, **traits):
         super().__init__(**{name: sendable(value) for name, value in traits.items()})
+        self._callbacks = {}
 
     def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
         if "script" in vars(cls):  # traitlets makes subclasses of its own when a view is built
-            cls._esm = assemble(cls.script)
+            cls._esm = BUILT / f"{cls.script}.js"
+        super().__init_subclass__(**kwargs)
+
+    def moving_traits(self) -> list[str]:
+        """Names of what is the view's own, of its state and of its data."""
+        return sorted(set(self.trait_names(sync=True)) - set(LiveView.class_trait_names()))
+
+    def notify(self, name: str, callback: Callable) -> None:
+        """Call when anything of the view changes, in place of what was called by this name."""
+        if name in self._callbacks:
+            self.unobserve(self._callbacks[name], self.moving_traits())
+        self._callbacks[name] = callback
+        self.observe(callback, self.moving_traits())
 
     def finding(self) -> str:
         """What the picture shows now, in one sentence."""
@@ -90,7 +85,7 @@ class LiveView(anywidget.AnyWidget):
 
     def png(self) -> bytes:
         buffer = io.BytesIO()
-        self.still().save(buffer, format="png")
+        self.still().save(buffer, format="png", compress_level=3)  # a third faster than 6
         return buffer.getvalue()
 
     def __repr__(self) -> str:

@@ -6,10 +6,11 @@
 import base64
 import html
 import json
+import zlib
 from pathlib import Path
 
 from mha_utils.records import write_text
-from mha_utils.widgets.kit.base import FOLDER, LiveView, sendable
+from mha_utils.widgets.kit.base import SOURCES, LiveView, sendable
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -59,7 +60,8 @@ def embed(identifier: str, state: dict, still: bytes, text: str) -> str:
     """
     is_bytes = {name: isinstance(value, bytes | memoryview) for name, value in state.items()}
     kept = {n: v for n, v in state.items() if not is_bytes[n] and not _is_machinery(n)}
-    sent = {n: base64.b64encode(v).decode() for n, v in state.items() if is_bytes[n]}
+    packed = {n: zlib.compress(bytes(v), 9) for n, v in state.items() if is_bytes[n]}
+    sent = {n: base64.b64encode(v).decode() for n, v in packed.items()}
     data = json.dumps({"state": kept, "bytes": sent}).replace("<", "\\u003c")
     picture = base64.b64encode(still).decode()
     return (
@@ -71,7 +73,7 @@ def embed(identifier: str, state: dict, still: bytes, text: str) -> str:
 
 def host_script() -> str:
     """The JavaScript that brings every embedded view of a page to life."""
-    return (FOLDER / "host.js").read_text("utf-8")
+    return (SOURCES / "host.js").read_text("utf-8")
 
 
 def _is_machinery(trait: str) -> bool:

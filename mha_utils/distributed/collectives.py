@@ -1,0 +1,78 @@
+"""What processes do together. Each is a pair: what travels forward, and what gradients do.
+
+Every process has to make the same calls in the same order. What it hands to the network is noted
+in `traffic`.
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from mha_utils.distributed.traffic import note
+
+
+class TwoWays(torch.autograd.Function):
+    """`there` on the way forward, `back` on gradients."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, there: Callable, back: Callable) -> Tensor:
+        ctx.back = back
+        return there(x)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> tuple:
+        return ctx.back(grad), None, None
+
+
+two_ways = TwoWays.apply
+
+
+def share(x: Tensor) -> Tensor:
+    """The same x for every process; the gradients that it gets in each of them are added."""
+    return two_ways(x, torch.clone, all_reduce)
+
+
+def add_up(x: Tensor) -> Tensor:
+    """The sum of what the processes have, for every one of them."""
+    return two_ways(x, all_reduce, torch.clone)
+
+
+def turn(x: Tensor, cut: int, join: int) -> Tensor:
+    """Cut x into P parts along `cut`, send each to its process, join what arrives along `join`."""
+    return two_ways(x, lambda x: all_to_all(x, cut, join), lambda g: all_to_all(g, join, cut))
+
+
+def pass_on(x: Tensor) -> Tensor:
+    """Give x to the next process, and get that of the one before."""
+    return two_ways(x, lambda x: to_neighbour(x, 1), lambda g: to_neighbour(g, -1))
+
+
+def all_reduce(x: Tensor) -> Tensor:
+    total = x.detach().clone(memory_format=torch.contiguous_format)
+    note("all-reduce", total)
+    dist.all_reduce(total)
+    return total
+
+
+def all_to_all(x: Tensor, cut: int, join: int) -> Tensor:
+    size = dist.get_world_size()
+    if x.shape[cut] % size:
+        raise ValueError(f"{size} processes cannot share {x.shape[cut]} evenly")
+    sent = torch.stack(x.detach().chunk(size, dim=cut))
+    got = torch.empty_like(sent)
+    note("all-to-all", sent)
+    dist.all_to_all_single(got, sent)
+    return torch.cat(got.unbind(), dim=join)
+
+
+def to_neighbour(x: Tensor, step: int) -> Tensor:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    sent = x.detach().contiguous()
+    got = torch.empty_like(sent)
+    note("pass on", sent)
+    pairs = (dist.isend, sent, rank + step), (dist.irecv, got, rank - step)
+    for work in dist.batch_isend_irecv([dist.P2POp(f, t, to % size) for f, t, to in pairs]):
+        work.wait()
+    return got

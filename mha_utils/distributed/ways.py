@@ -1,0 +1,138 @@
+"""Three ways to compute the layer of chapter 10 on P processes, all with one process's results."""
+
+import copy
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from mha_utils.core.contracts import require_choice
+from mha_utils.core.kernels import attend
+from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.core.steps import attention_scores, causal_mask, merge_heads
+from mha_utils.distributed.collectives import add_up, pass_on, share, turn
+from mha_utils.distributed.traffic import taken
+
+
+def cut_heads(layer: MultiHeadAttention, rank: int, size: int) -> MultiHeadAttention:
+    """The heads of one process as a layer: rows of q, k and v, columns of out, no bias of out."""
+    part = copy.deepcopy(layer)
+    for linear in (part.q_proj, part.k_proj, part.v_proj):
+        linear.weight = nn.Parameter(linear.weight.detach().chunk(size)[rank].clone())
+        linear.bias = nn.Parameter(linear.bias.detach().chunk(size)[rank].clone())
+    columns = part.out_proj.weight.detach().chunk(size, dim=1)[rank].clone()
+    part.out_proj.weight, part.out_proj.bias = nn.Parameter(columns), None
+    return part
+
+
+def by_heads(x: Tensor, part: MultiHeadAttention, out_bias: Tensor) -> Tensor:
+    """Each process computes its heads of all tokens; what the heads write is added up."""
+    return add_up(part(share(x), is_causal=True)) + out_bias
+
+
+def by_turning(x: Tensor, layer: MultiHeadAttention) -> Tensor:
+    """Each process has some tokens; for attention it gives tokens away and gets heads."""
+    q, k, v = (turn(t, cut=1, join=2) for t in layer.project(x, x, x))  # (B, H / P, T, Dh)
+    heads = attend(q, k, v, is_causal=True)
+    return layer.out_proj(merge_heads(turn(heads, cut=2, join=1)))
+
+
+def attend_block(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = False) -> tuple[Tensor, Tensor]:
+    """Attention over some of the keys, and the logarithm of all their votes, (B, H, T, 1)."""
+    scores = attention_scores(q, k)
+    if is_causal:
+        scores = scores.masked_fill(~causal_mask(q.shape[-2], k.shape[-2], q.device), -torch.inf)
+    return scores.softmax(dim=-1) @ v, scores.logsumexp(dim=-1, keepdim=True)
+
+
+def merge(out: Tensor, lse: Tensor, other: Tensor, other_lse: Tensor) -> tuple[Tensor, Tensor]:
+    """Attention over two sets of keys together, from the attention over each."""
+    total = torch.logaddexp(lse, other_lse)
+    return out * (lse - total).exp() + other * (other_lse - total).exp(), total
+
+
+def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
+    """Each process has some tokens; keys and values go round, and results are merged."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    q, k, v = layer.project(x, x, x)
+    out, lse = block(q, k, v, is_causal=True)  # my queries, my keys
+    note = torch.stack((k, v))
+    for step in range(1, size):
+        note = pass_on(note)  # now keys and values of process rank - step
+        if step <= rank:  # they stand before my queries
+            out, lse = merge(out, lse, *block(q, *note))
+    return layer.out_proj(merge_heads(out + 0 * note.sum()))  # + 0: all notes go back, too
+
+
+WAYS = {
+    "heads": (by_heads, "heads"),
+    "turning": (by_turning, "tokens"),
+    "ring": (by_ring, "tokens"),
+}
+
+
+def run_way(
+    way: Callable, x: Tensor, layer: MultiHeadAttention, grad_out: Tensor, cut: str
+) -> dict:
+    """Call a way in this process with its part of everything: output, gradients, what travelled.
+
+    Args:
+        way: called with (x, part, out_bias) where heads are cut, with (x, layer) where tokens are.
+        x, layer, grad_out: all of it, as one process would use it.
+        cut: "heads" or "tokens".
+
+    Raises:
+        ValueError: if they cannot be shared evenly, or the layer turns positions or drops weights.
+    """
+    rank, size = dist.get_rank(), dist.get_world_size()
+    require_shares(size, cut, x, layer)
+    if cut == "heads":
+        part, out_bias = cut_heads(layer, rank, size), layer.out_proj.bias.detach().requires_grad_()
+        weights, more = [*part.parameters(), out_bias], (part, out_bias)
+    else:
+        x, grad_out = (t.chunk(size, dim=1)[rank] for t in (x, grad_out))
+        weights, more = [*layer.parameters()], (layer,)
+    x = x.clone().requires_grad_()
+    taken()
+    out, forward = way(x, *more), taken()
+    # zeros for what a way leaves out
+    gradients = torch.autograd.grad(out, [x, *weights], grad_out, materialize_grads=True)
+    found = {"out": out.detach(), "gradients": gradients}
+    return found | {"forward": forward, "backward": taken()}
+
+
+def require_shares(size: int, cut: str, x: Tensor, layer: MultiHeadAttention) -> None:
+    require_choice("cut", cut, ("heads", "tokens"))
+    counts = {"heads": layer.k_proj.out_features // layer.head_dim, "tokens": x.shape[1]}
+    if counts[cut] % size:
+        raise ValueError(f"{size} processes cannot share {counts[cut]} {cut} evenly")
+    if layer.rotary is not None or layer.dropout or layer.q_proj.bias is None:
+        raise ValueError("layer must have biases, no rotary positions and no dropout")
+
+
+def whole(found: list[dict], cut: str) -> list[Tensor]:
+    """Output and gradients of the whole layer (x, then its parameters), from those of each process.
+
+    Where tokens are cut, a weight met some of them in each process: its gradients are added.
+    """
+    outs, gradients = [f["out"] for f in found], list(zip(*(f["gradients"] for f in found)))
+    if cut == "tokens":
+        x, *weights = gradients
+        return [torch.cat(outs, dim=1), torch.cat(x, dim=1), *(sum(w) for w in weights)]
+    x, *weights, out_weight, out_bias = gradients
+    rows = (torch.cat(w) for w in weights)
+    return [outs[0], x[0], *rows, torch.cat(out_weight, dim=1), out_bias[0]]
+
+
+def on_one_process(x: Tensor, layer: MultiHeadAttention, grad_out: Tensor) -> list[Tensor]:
+    """Output and gradients as `whole` lists them, from one process."""
+    x = x.clone().requires_grad_()
+    out = layer(x, is_causal=True)
+    return [out.detach(), *torch.autograd.grad(out, [x, *layer.parameters()], grad_out)]
+
+
+def largest_difference(found: list[Tensor], expected: list[Tensor]) -> float:
+    """Over outputs and gradients, each measured by its own largest number, at least 1."""
+    pairs = zip(found, expected, strict=True)
+    return max(((a - b).abs().max() / b.abs().max().clamp(min=1)).item() for a, b in pairs)

@@ -1,0 +1,136 @@
+"""Facts: sentences that a chapter decides by computing; one that is false stops nothing."""
+
+import ast
+import inspect
+import linecache
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+
+import numpy as np
+
+SWITCH = "MHA_FACTS"  # in the environment: "raise" makes a fact that does not hold an error
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether numbers are as expected, and in words how they differ."""
+
+    holds: bool
+    difference: str = ""
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def close(found, expected, *, within: float = 1e-5) -> Comparison:
+    """Whether all numbers are equal up to rounding.
+
+    Args:
+        found, expected: tensors, arrays or numbers whose shapes broadcast.
+        within: how far off a number may be, relative to the largest expected one, at least 1.
+    """
+    found, expected = as_array(found), as_array(expected)
+    try:
+        off = np.abs(found - expected).max(initial=0.0)
+    except ValueError:
+        return Comparison(False, f"shapes {found.shape} and {expected.shape} do not fit together")
+    largest = max(1.0, np.abs(expected).max(initial=0.0))
+    return Comparison(bool(off <= within * largest), f"off by up to {off:.2g}")
+
+
+def facts(claims: dict[str, Callable]) -> None:
+    """Print each sentence with ✓ if its condition holds, else with ✗ and what was found.
+
+    Args:
+        claims: for each sentence a function without arguments that returns whether it is true:
+            a bool, a tensor of bools that must all be True, or what `close` returns. An error
+            inside counts as ✗.
+
+    Raises:
+        ValueError: if there are no claims, or a condition is no function.
+        AssertionError: if one does not hold and the environment has MHA_FACTS=raise.
+    """
+    require_claims(claims)
+    wrong = []
+    for sentence, condition in claims.items():
+        reason = why_not(condition)
+        print(f"✓ {sentence}" if reason is None else f"✗ {sentence}: {reason}")
+        wrong += [] if reason is None else [f"{sentence}: {reason}"]
+    if wrong and os.environ.get(SWITCH) == "raise":
+        raise AssertionError("\n".join(wrong))
+
+
+def require_claims(claims: dict[str, Callable]) -> None:
+    """Raise ValueError unless it is a dict of sentences and functions with at least one row."""
+    if not isinstance(claims, dict) or not claims:
+        raise ValueError(f"claims must be a dict of sentences and functions, got {claims!r}")
+    for sentence, condition in claims.items():
+        if not callable(condition):
+            raise ValueError(f"{sentence!r} needs a function, lambda: ..., got {condition!r}")
+
+
+def why_not(condition: Callable) -> str | None:
+    """None if the condition holds, else what was found instead, in one line."""
+    try:
+        value = condition()
+        if isinstance(value, Comparison):
+            return None if value else value.difference
+        if bool(as_array(value).all()):
+            return None
+        return found_instead(condition)
+    except NameError as error:
+        return f"the cell that makes {error.name!r} has not run to its end"
+    except KeyError as error:
+        return f"there is no {error} here"
+    except IndexError as error:
+        return f"this needs more than there is here ({error})"
+    except Exception as error:
+        text = str(error)
+        if text.endswith(" is not in list"):
+            return f"there is no {text.removesuffix(' is not in list')} here"
+        return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": ")
+
+
+def found_instead(condition: Callable) -> str:
+    """The left side of the comparison that failed, where there is one."""
+    compared = comparison_in(getattr(condition, "__code__", None))
+    if compared is None or "data_ptr" in ast.dump(compared.left):  # an address tells nothing
+        return "this is not so here"
+    names = condition.__globals__ | inspect.getclosurevars(condition).nonlocals
+    left = eval(compile(ast.Expression(compared.left), "<fact>", "eval"), names)
+    return f"found {in_short(left)}"
+
+
+def comparison_in(code: CodeType | None) -> ast.Compare | None:
+    """The comparison of two things that a lambda returns; None if it returns something else."""
+    if code is None:
+        return None
+    places = [place for place in code.co_positions() if None not in place and place[3] > 0]
+    if not places:  # a constant
+        return None
+    first, last, left, right = max(places, key=lambda p: (p[1] - p[0], p[3] - p[2]))  # all of it
+    lines = [linecache.getline(code.co_filename, n).encode() for n in range(first, last + 1)]
+    lines[-1] = lines[-1][:right]
+    source = b"".join([lines[0][left:], *lines[1:]]) if first < last else lines[0][left:]
+    try:
+        tree = ast.parse(b"(" + source + b")", mode="eval").body
+    except SyntaxError:
+        return None
+    return tree if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
+
+
+def in_short(value) -> str:
+    """A value in one line: numbers with four decimals or as 1.0e-05, long things cut."""
+    if getattr(value, "shape", None) == ():
+        value = value.item()
+    text = " ".join(repr(value).split())
+    if isinstance(value, float):
+        text = f"{value:.1e}" if 0 < abs(value) < 1e-4 else f"{value:.4f}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_array(value) -> np.ndarray:
+    """A tensor, an array or a number as an array."""
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)

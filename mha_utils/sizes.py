@@ -1,0 +1,136 @@
+"""Sizes and sentences that a reader sets: what is impossible becomes the nearest that works."""
+
+import torch
+
+from mha_utils import data
+from mha_utils.core.contracts import require_sizes
+
+
+def usable(most: int = 64, **sizes) -> int | tuple[int, ...]:
+    """The sizes of a chapter, in the order given; of each that cannot be, one sentence is printed.
+
+    Args:
+        most: the largest size that the cells below can show.
+        sizes: named as in the series. Of D, H and Hkv, each that is given must divide the one
+            before it.
+
+    Returns:
+        a whole number from 1 to `most` for each size; the number itself if there is only one.
+
+    Raises:
+        ValueError: if no size is given, or `most` is none.
+    """
+    require_sizes(most=most, count=len(sizes))
+    found = {name: nearest(name, size, most) for name, size in sizes.items()}
+    for whole, part in (("D", "H"), ("H", "Hkv")):
+        if {whole, part} <= found.keys() and found[whole] % found[part]:
+            found[part] = nearest_divisor(whole, found[whole], part, found[part])
+    return found.popitem()[1] if len(found) == 1 else tuple(found.values())
+
+
+def usable_sentence(text, most: int = 64) -> str:
+    """The words of a text; of none, or of more than the cells below can show, it is said.
+
+    Args:
+        text: words in any script.
+        most: so many words are kept.
+
+    Returns:
+        the words with a space between them, in lower case; those of `data.SENTENCE` if there
+        are none.
+    """
+    words = data.split_words(str(text))
+    if not words:
+        print(f"There is no word in {text!r}. We go on with “{data.SENTENCE}”.")
+        words = data.split_words(data.SENTENCE)
+    if len(words) > most:
+        print(f"The sentence has {len(words)} words. We go on with the first {most}.")
+    return " ".join(words[:most])
+
+
+def usable_probability(p) -> float:
+    """p from 0 to 1; if it is anything else, that is said and the nearest of them taken."""
+    return nearest_within("p", p, 0.0, 1.0)
+
+
+def usable_temperature(temperature) -> float:
+    """A number that scores can be divided by; if it is none, that is said and the nearest taken."""
+    return nearest_within("temperature", temperature, 0.01, 100.0)
+
+
+def usable_rate(rate) -> float:
+    """So much in a second that time can be divided by it; if it is none, that is said."""
+    return nearest_within("rate", rate, 1.0, 1e30)
+
+
+def usable_seed(seed) -> int:
+    """A whole number that torch can draw with; if it is none, that is said and 0 taken."""
+    if isinstance(seed, int) and abs(seed) < 2**63 - 2**20:  # room for what a cell adds to it
+        return int(seed)
+    print(f"A seed has to be a whole number, and {seed!r} is not. We go on with 0.")
+    return 0
+
+
+def usable_mask(mask, seq_len: int) -> torch.Tensor:
+    """True and False, (T, T); numbers become True where they are not 0, other sizes causal."""
+    mask = torch.as_tensor(mask)
+    if mask.dtype == torch.bool and mask.shape == (seq_len, seq_len):
+        return mask
+    kind = f"{str(mask.dtype).removeprefix('torch.')} {tuple(mask.shape)}"
+    print(f"The mask has to be bool ({seq_len}, {seq_len}), and this is {kind}.", end=" ")
+    if mask.shape == (seq_len, seq_len):
+        print("We go on with True where it is not 0.")
+        return mask != 0
+    print("We go on with the causal mask.")
+    return torch.ones(seq_len, seq_len).tril() > 0
+
+
+def usable_place(words: list[str], word: str) -> int:
+    """Where a word stands; if it is not among the words, that is said and the first taken."""
+    if word in words:
+        return words.index(word)
+    print(f"There is no “{word}” among: {' '.join(words)}. We go on with “{words[0]}”.")
+    return 0
+
+
+def usable_device(name) -> str:
+    """ "cuda" or "cpu", as asked for; if this machine has no such device, that is said."""
+    names = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    if name not in names:
+        print(f"There is no device {name!r} here that this chapter can use. We go on with 'cpu'.")
+        return "cpu"
+    return name
+
+
+def nearest(name: str, size, most: int) -> int:
+    """The whole number from 1 to `most` that is nearest to `size`, 1 if it is no number."""
+    try:
+        whole = max(1, round(max(0, min(size, most))))  # in this order NaN is 0
+    except (TypeError, ValueError):
+        whole = 1
+    if whole != size or isinstance(size, bool):
+        whose = f"{name} has to be a whole number from 1 to {most}, and {size!r} is not"
+        print(f"{whose}. We go on with {name} = {whole}.")
+    return whole
+
+
+def nearest_within(name: str, number, low: float, high: float) -> float:
+    """The number from `low` to `high` that is nearest to `number`, `low` if it is none."""
+    try:
+        within = min(max(low, float(number)), high)  # in this order NaN is `low`
+    except (TypeError, ValueError):
+        within = low
+    if within != number:
+        whose = f"{name} has to be a number from {low:g} to {high:g}, and {number!r} is not"
+        print(f"{whose}. We go on with {name} = {within:g}.")
+    return within
+
+
+def nearest_divisor(whole: str, size: int, part: str, count: int) -> int:
+    """The number nearest to `count` that share `size` evenly; of two, the smaller."""
+    divisors = [n for n in range(1, size + 1) if size % n == 0]
+    nearest_one = min(divisors, key=lambda n: abs(n - count))
+    whose = {"H": "heads", "Hkv": "sets of keys and values"}[part]
+    print(f"{whole} = {size} cannot be shared evenly by {part} = {count} {whose}.", end=" ")
+    print(f"We go on with {part} = {nearest_one}.")
+    return nearest_one

@@ -1,0 +1,186 @@
+"""The numbers of chapter 13 about two published models: scores of heads, losses without some."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mha_utils.experiments.scores import at_offset, chosen_on_half, mass_on
+from mha_utils.records import read_arrays
+from mha_utils.trained import survey
+from mha_utils.trained.decoder import Decoder
+from mha_utils.trained.encoder import Encoder
+from mha_utils.trained.sentences import (
+    ANTECEDENT_BY_GENDER,
+    ANTECEDENT_BY_MEANING,
+    RELATIONS,
+    Example,
+)
+from mha_utils.trained.word_classes import rule_accuracy
+
+# What the library transformers 5.23 computes from the same files.
+TRANSFORMERS = Path(__file__).with_name("transformers.npz")
+EXAMPLE_SENTENCE = "The cat sat on the mat because it was tired ."
+BLOCK, SEEDS, SHUFFLES, RANDOM_HEADS = 25, (0, 1, 2), (0, 1, 2), 12
+
+
+def measure_encoder(encoder: Encoder, tokenizer, shuffles=SHUFFLES) -> dict:
+    """Every score of all 72 heads, over the marked sentences."""
+    relations, twins, maps, sentences = {}, {}, [], []
+    mixed_up = [survey.shuffled(encoder, seed) for seed in shuffles]
+    for name, text in RELATIONS.items():
+        own_maps, own = survey.all_maps(encoder, tokenizer, text)
+        right = survey.words_hit(own_maps, own)
+        controls = [survey.words_hit(*survey.all_maps(m, tokenizer, text)) for m in mixed_up]
+        relations[name] = {
+            "sentences": len(own),
+            "accuracy": _rounded(right.float().mean(dim=0)),
+            "held-out half": round(chosen_on_half(right).item(), 3),
+            "best offset": round(survey.best_offset(own), 3),
+            "word class": round(rule_accuracy(name, own), 3),
+            "shuffled": [round(c.float().mean(dim=0).max().item(), 3) for c in controls],
+        }
+        maps, sentences = maps + own_maps, sentences + own
+    for name, text in (("gender", ANTECEDENT_BY_GENDER), ("meaning", ANTECEDENT_BY_MEANING)):
+        twin_maps, both = survey.all_maps(encoder, tokenizer, text)
+        twins[name] = measure_twins(survey.preference(twin_maps, both))
+        ids = {w: tokenizer.token_to_id(w) for example in both for w in example.words}
+        twins[name]["word vectors"] = word_vectors_alone(encoder.words.weight, ids, both)
+    simple = survey.simple_scores(maps, sentences)
+    return {
+        "relations": relations,
+        "twins": twins,
+        "example sentence": {
+            end: looks_at_cat(encoder, tokenizer, EXAMPLE_SENTENCE.replace("tired", end))
+            for end in ("tired", "soft")
+        },
+        "largest difference": encoder_difference(encoder),
+        "simple": {name: _rounded(scores) for name, scores in simple.items()},
+        "queries": len(sentences),
+        "sentences": len({tuple(example.words) for example in sentences}),
+    }
+
+
+def measure_twins(difference: Tensor) -> dict:
+    """Scores of (N, A) preferences for the right noun; rows 2n and 2n + 1 are twins."""
+    shifts = survey.shifts(difference)
+    right_by_chance, p_right = survey.best_by_chance(difference, rows_per_coin=2)
+    shifted_by_chance, p_shifted = survey.best_by_chance(shifts, rows_per_coin=1)
+    return {
+        "pairs": len(shifts),
+        "right": _rounded((difference > 0).float().mean(dim=0)),
+        "margin": _rounded(difference.mean(dim=0)),
+        "right by chance": round(right_by_chance, 3),
+        "p of right": round(p_right, 4),
+        "held-out half": round(chosen_on_half(difference > 0, together=2).item(), 3),
+        "shifted": _rounded((shifts > 0).float().mean(dim=0)),
+        "shifted by chance": round(shifted_by_chance, 3),
+        "p of shifted": round(p_shifted, 4),
+    }
+
+
+@torch.no_grad()
+def word_vectors_alone(vectors: Tensor, ids: dict[str, int], sentences: list[Example]) -> dict:
+    """The scores of twins by static word vectors (V, D), without attention."""
+    difference = survey.vector_preference(vectors, ids, sentences)
+    shifts = survey.shifts(difference)
+    scores = {"right": difference, "shifted": shifts}
+    return {name: round((x > 0).float().mean().item(), 3) for name, x in scores.items()}
+
+
+@torch.no_grad()
+def encoder_difference(encoder: Encoder) -> float:
+    """The largest difference to the hidden states that transformers computes, layers 1, 3, 6."""
+    theirs = read_arrays(TRANSFORMERS, ["ids", "states"])
+    states, _ = encoder(torch.tensor(theirs["ids"]))
+    ours = torch.stack([states[layer][0] for layer in (1, 3, 6)])
+    return (ours - torch.tensor(theirs["states"])).abs().max().item()
+
+
+def decoder_difference(decoder: Decoder) -> float:
+    """The largest difference to the scores that transformers gives to 4096 next tokens."""
+    theirs = read_arrays(TRANSFORMERS, ["tokens", "logits"])
+    logits, _ = decoder(torch.tensor(theirs["tokens"]))
+    return (logits[0, -1, :4096] - torch.tensor(theirs["logits"])).abs().max().item()
+
+
+@torch.no_grad()
+def looks_at_cat(encoder: Encoder, tokenizer, sentence: str) -> dict:
+    """What "it" gives to "cat" in every head, and what the other words give on average."""
+    encoded = tokenizer.encode(sentence)
+    _, maps = encoder(torch.tensor([encoded.ids]))
+    it, cat = encoded.tokens.index("it"), encoded.tokens.index("cat")
+    to_cat = maps[:, 0].flatten(0, 1)[..., cat]
+    others = [i for i in range(1, len(encoded.tokens) - 2) if i not in (it, cat)]
+    return {"it": _rounded(to_cat[:, it]), "others": _rounded(to_cat[:, others].mean(dim=-1))}
+
+
+@torch.no_grad()
+def queries_and_keys(
+    encoder: Encoder, tokenizer, sentence: str = EXAMPLE_SENTENCE
+) -> tuple[list[str], Tensor, Tensor]:
+    """The pieces of a sentence, and q and k of all heads, (A, T, Dh)."""
+    encoded = tokenizer.encode(sentence)
+    states, _ = encoder(torch.tensor([encoded.ids]))
+    q, k = encoder.queries_and_keys(states)
+    return encoded.tokens, q[:, 0].flatten(0, 1), k[:, 0].flatten(0, 1)
+
+
+def repeated_tokens(seed: int, rows: int = 2, vocabulary: int = 40_000) -> Tensor:
+    """A start token, random tokens, and the same tokens again: (rows, 1 + 2 x BLOCK)."""
+    generator = torch.Generator().manual_seed(seed)
+    block = torch.randint(100, vocabulary, (rows, BLOCK), generator=generator)
+    return torch.cat([torch.zeros(rows, 1, dtype=torch.long), block, block], dim=1)
+
+
+def copy_losses(decoder: Decoder, ids: Tensor, without=()) -> tuple[float, float, Tensor]:
+    """Mean loss in nats on the first and on the second copy, and the maps (A, B, T, T)."""
+    logits, maps = decoder(ids, without)
+    losses = F.cross_entropy(logits[:, :-1].transpose(1, 2), ids[:, 1:], reduction="none")
+    first, second = losses[:, :BLOCK].mean().item(), losses[:, BLOCK + 1 :].mean().item()
+    return first, second, maps.transpose(1, 2).flatten(0, 1)
+
+
+def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> dict:
+    """Losses on repeated random tokens, with all heads and without some of them."""
+    batches = [repeated_tokens(seed) for seed in SEEDS]
+    first, second, maps = zip(*(copy_losses(decoder, ids) for ids in batches))
+    by_batch = torch.cat(maps, dim=1)[:, :, 1:].transpose(0, 1)
+    length = by_batch.shape[-1]
+    places = {
+        "previous token": at_offset(length, -1)[:, 1:],
+        "induction": at_offset(length, 1 - BLOCK)[:, 1:],
+        "first token": (torch.arange(length) == 0).expand(1, length, -1)[:, 1:],
+    }
+    scores = {name: _rounded(mass_on(by_batch, where)) for name, where in places.items()}
+    without = {
+        name: [round(copy_losses(decoder, batches[s], [head])[1], 2) for s in removed_for]
+        for name, head in heads_to_remove(decoder, scores).items()
+    }
+    return {
+        "largest difference": decoder_difference(decoder),
+        **scores,
+        "first copy": [round(loss, 2) for loss in first],
+        "second copy": [round(loss, 2) for loss in second],
+        "without": without,
+    }
+
+
+def heads_to_remove(decoder: Decoder, scores: dict) -> dict[str, tuple[int, int]]:
+    """The strongest previous-token head, the strongest induction head, and some at random."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randint(
+        0, len(scores["induction"]), (RANDOM_HEADS,), generator=generator
+    ).tolist()
+    places = {
+        "previous-token head": int(np.argmax(scores["previous token"])),
+        "induction head": int(np.argmax(scores["induction"])),
+    } | {f"random head {n}:": place for n, place in enumerate(drawn, 1)}
+    pairs = {name: divmod(place, decoder.num_heads) for name, place in places.items()}
+    return {f"{name} {layer}.{head}": (layer, head) for name, (layer, head) in pairs.items()}
+
+
+def _rounded(values: Tensor) -> list[float]:
+    return [round(value, 3) for value in values.tolist()]

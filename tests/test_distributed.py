@@ -1,0 +1,186 @@
+"""Three ways on several processes: equal to one process, and what they send."""
+
+import re
+import subprocess
+import sys
+
+import psutil
+import pytest
+import torch
+from teams import P, from_notebook, team
+
+from mha_utils import MultiHeadAttention, Rotary
+from mha_utils.core.costs import Workload
+from mha_utils.distributed import (
+    WAYS,
+    LostProcessError,
+    Team,
+    add_up,
+    bytes_sent,
+    largest_difference,
+    layer_bytes,
+    on_one_process,
+    pass_on,
+    run_way,
+    share,
+    turn,
+    whole,
+)
+from mha_utils.distributed import __main__ as command
+from mha_utils.distributed.traffic import taken
+
+__all__ = ["team"]  # a fixture
+
+LAYERS = {
+    "as many heads as processes": {"embed_dim": 12, "num_heads": 3},
+    "wide heads": {"embed_dim": 5, "num_heads": 6, "head_dim": 4},
+    "shared keys and values": {"embed_dim": 24, "num_heads": 12, "num_kv_heads": 3},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LAYERS)
+def test_outputs_and_all_gradients_are_those_of_one_process(team, way, name):
+    if way != "heads" and "num_kv_heads" in LAYERS[name]:
+        pytest.skip("these two show the plain layer")
+    torch.manual_seed(3)
+    layer = MultiHeadAttention(**LAYERS[name], dtype=torch.float64)
+    x, grad_out = torch.randn(2, 2, 9, layer.q_proj.in_features, dtype=torch.float64)
+    function, cut = WAYS[way]
+    found = team.run(run_way, function, x, layer, grad_out, cut)
+    expected = on_one_process(x, layer, grad_out)
+    assert [f.shape for f in whole(found, cut)] == [e.shape for e in expected]
+    assert largest_difference(whole(found, cut), expected) < 1e-12
+    width = x.shape[-1] if way == "heads" else layer.num_heads * layer.head_dim
+    on_paper = layer_bytes(way, P, Workload(2, 9, width, 1, number_bytes=8))
+    for part in ("forward", "backward"):
+        assert {bytes_sent(f[part], P) for f in found} == {on_paper}
+
+
+def test_few_sets_of_keys_and_values_are_sent_where_their_heads_are():
+    """Counted set by set: a process of a trade needs each set that one of its heads reads."""
+    B, T, Dh, H, sets = 2, 96, 4, 24, 6
+    work = Workload(B, T, H * Dh, H, number_bytes=2)
+    for size in (2, 3, 6, 12, 24):
+        heads_of = [range(r * H // size, (r + 1) * H // size) for r in range(size)]
+        mine = [{h * sets // H for h in heads} for heads in heads_of]
+        heads = sum(len(heads) for heads in heads_of[1:])
+        read = sum(len(mine[r]) for r in range(1, size))
+        one = B * (T // size) * Dh * 2
+        assert layer_bytes("turning", size, work, sets) == 2 * one * (heads + read)
+        assert layer_bytes("ring", size, work, sets) == (size - 1) * 2 * one * sets
+        assert layer_bytes("heads", size, work, sets) == layer_bytes("heads", size, work)
+
+
+def test_one_process_is_a_team_that_sends_nothing():
+    torch.manual_seed(0)
+    layer, alone = MultiHeadAttention(8, 2), Team(1)
+    x, grad_out = torch.randn(2, 1, 4, 8)
+    for function, cut in WAYS.values():
+        found = alone.run(run_way, function, x, layer, grad_out, cut)
+        expected = on_one_process(x, layer, grad_out)
+        assert largest_difference(whole(found, cut), expected) < 1e-5
+        assert bytes_sent(found[0]["forward"] + found[0]["backward"], 1) == 0
+    alone.stop()
+
+
+COLLECTIVES = """
+def pairs(x):
+    rank = dist.get_rank()
+    results = []
+    for function in (share, add_up, pass_on, lambda x: turn(x, 0, 1)):
+        mine = (x * (rank + 1)).requires_grad_()
+        out = function(mine)
+        out.backward(torch.full_like(out, 10.0**rank))
+        results.append((out.detach(), mine.grad))
+    return results
+"""
+
+
+def test_each_collective_moves_numbers_there_and_gradients_back(team):
+    tools = {"share": share, "add_up": add_up, "pass_on": pass_on, "turn": turn}
+    x = torch.arange(3.0).view(3, 1)
+    found = team.run(from_notebook(COLLECTIVES, "pairs", **tools), x)
+    for rank, (shared, added, passed, turned) in enumerate(found):
+        for (out, grad), (same, back) in zip(
+            (shared, added, passed),
+            ((x * (rank + 1), 111), (x * 6, 10**rank), (x * ((rank - 1) % 3 + 1), None)),
+        ):
+            assert torch.equal(out, same)
+            back = 10.0 ** ((rank + 1) % 3) if back is None else back
+            assert torch.equal(grad, torch.full_like(x, back))
+        assert turned[0].tolist() == [[rank * 1.0, rank * 2.0, rank * 3.0]]
+        assert turned[1].flatten().tolist() == [1, 10, 100]
+
+
+def test_what_is_counted_is_what_the_machine_sends(team):
+    """The counters of the loopback device; other programs of this machine count there, too."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("Linux counts what its loopback sends")
+    x = torch.zeros(3, 1_000_000)
+    for function in (
+        add_up,
+        pass_on,
+        from_notebook("def f(x): return turn(x, 0, 1)", "f", turn=turn),
+    ):
+        source = "def send(x):\n    taken()\n    f(x)\n    return taken()"
+
+        before = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+        calls = team.run(from_notebook(source, "send", f=function, taken=taken), x)
+        sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - before
+        on_paper = sum(bytes_sent(c, P) for c in calls)
+        assert on_paper == pytest.approx(sent, rel=0.1)
+
+
+REFUSED = {
+    "heads": ({"num_heads": 4}, 9, "heads", "3 processes cannot share 4 heads evenly"),
+    "tokens": ({"num_heads": 4}, 8, "tokens", "3 processes cannot share 8 tokens evenly"),
+    "cut": ({"num_heads": 4}, 9, "width", "cut must be 'heads' or 'tokens', got 'width'"),
+    "positions": (
+        {"num_heads": 6, "rotary": Rotary(2)},
+        9,
+        "tokens",
+        "layer must have biases, no rotary positions and no dropout",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_shared_is_refused(team, name):
+    options, tokens, cut, text = REFUSED[name]
+    layer, x = MultiHeadAttention(12, **options), torch.randn(1, tokens, 12)
+    with pytest.raises(LostProcessError) as caught:
+        team.run(run_way, WAYS["ring"][0], x, layer, x, cut)
+    message = rf"run_way: rank \d failed with ValueError: {re.escape(text)}"
+    assert re.fullmatch(message, str(caught.value))
+
+
+@pytest.mark.parametrize("start", [[], ["torch.distributed.run", "--nproc-per-node", "2"]])
+def test_the_command_compares_with_one_process(start):
+    words = [sys.executable, "-m", *start, *(["-m"] if start else []), "mha_utils.distributed"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [*WAYS]
+    sizes = ("32,768 + 32,768",) * 3 if start else ("196,608 + 196,608", "98,304 + 98,304") * 2
+    for line, size in zip(lines, sizes):
+        assert re.fullmatch(rf"\w+ +off by \de-1\d; a process sends {re.escape(size)} bytes", line)
+
+
+@pytest.mark.parametrize("wrong", [None, *WAYS])
+def test_one_wrong_way_is_enough_to_fail(team, monkeypatch, capsys, wrong):
+    def each(way, *call):
+        found = team.run(run_way, way, *call)
+        if wrong and way is WAYS[wrong][0]:
+            found[0]["gradients"][0].mul_(1.001)
+        return found
+
+    worst, lines = command.compare(P, "cpu", each)
+    assert (worst < 1e-12) == (wrong is None)
+    assert re.findall(r"(\w+) +off by \de-0\d;", "\n".join(lines)) == [wrong] * bool(wrong)
+    monkeypatch.delenv("RANK", raising=False)
+    monkeypatch.setattr(command, "Team", lambda size: team)
+    monkeypatch.setattr(team, "stop", lambda: None)
+    monkeypatch.setattr(command, "compare", lambda *call: (worst, lines))
+    assert command.main() == bool(wrong)
+    assert capsys.readouterr().out.splitlines() == lines

@@ -1,0 +1,117 @@
+"""Facts of a chapter: told as true or not, never in a reader's way."""
+
+import functools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from mha_utils.facts import close, facts
+
+WEIGHTS = torch.tensor([[0.2, 0.8], [0.5, 0.5]])
+TOKENS = ["cat", "dog"]
+
+
+def said(capsys, condition) -> str:
+    facts({"so it is": condition})
+    return capsys.readouterr().out
+
+
+HOLD = {
+    "a bool": lambda: len(TOKENS) == 2,
+    "a tensor": lambda: WEIGHTS > 0.1,
+    "an array": lambda: np.array([True, True]),
+    "close": lambda: close(WEIGHTS.sum(dim=-1), 1),
+    "close, with a gradient": lambda: close(WEIGHTS.clone().requires_grad_(), WEIGHTS),
+    "close, relative to the largest": lambda: close([1000.001, 0], [1000, 0.001]),
+    "close, nothing": lambda: close(torch.zeros(0), 1),
+}
+FAIL = {
+    "False": (lambda: False, "this is not so here"),
+    "the left side": (lambda: TOKENS[WEIGHTS[0].argmax()] == "cat", "found 'dog'"),
+    "a number": (lambda: WEIGHTS.mean() > 3, "found 0.5000"),
+    "a small number": (lambda: WEIGHTS.mean() * 1e-9 > 3, "found 5.0e-10"),
+    "nothing": (lambda: WEIGHTS.mean() * 0 > 3, "found 0.0000"),
+    "another operator": (lambda: "bird" in TOKENS, "found 'bird'"),
+    "some elements": (lambda: torch.arange(3) < 2, "found tensor([0, 1, 2])"),
+    "something long": (
+        lambda: list(range(100)) == 1,
+        "found [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16...",
+    ),
+    "over two lines": (
+        lambda: (
+            WEIGHTS.clone().masked_fill(torch.tensor([[False, True], [False, False]]), 0.0).max()
+            > WEIGHTS.clone().masked_fill(torch.tensor([[True, False], [False, True]]), 9.0).max()
+        ),
+        "found 0.5000",
+    ),
+    "no lambda": (functools.partial(bool, 0), "this is not so here"),
+    "two conditions": (lambda: len(TOKENS) == 3 and len(TOKENS) == 2, "this is not so here"),
+    "a chain": (lambda: 0 < WEIGHTS.mean() < 0.1, "this is not so here"),
+    "off": (lambda: close(WEIGHTS.sum(dim=-1), 2), "off by up to 1"),
+    "a little off": (lambda: close(torch.ones(2), 1.00002), "off by up to 2e-05"),
+    "other bounds": (lambda: close(1.0, 1.1, within=0.09), "off by up to 0.1"),
+    "NaN": (lambda: close(torch.tensor(float("nan")), 1), "off by up to nan"),
+    "other shapes": (
+        lambda: close(torch.ones(2), torch.ones(3)),
+        "shapes (2,) and (3,) do not fit together",
+    ),
+    "too few": (
+        lambda: TOKENS[7] == "cat",
+        "this needs more than there is here (list index out of range)",
+    ),
+    "no such word": (lambda: TOKENS.index("it") == 1, "there is no 'it' here"),
+    "an error": (lambda: int("x") == 1, "ValueError: invalid literal for int() with base 10: 'x'"),
+    "an address": (lambda: WEIGHTS.data_ptr() == 0, "this is not so here"),
+    "a name that no cell has made": (
+        lambda: never_made > 3,
+        "the cell that makes 'never_made' has not run to its end",
+    ),
+    "a key that is missing": (lambda: {"cat": 1}["dog"] == 1, "there is no 'dog' here"),
+    "an error without words": (lambda: next(iter(())), "StopIteration"),
+}
+
+
+@pytest.mark.parametrize("name", HOLD)
+def test_what_holds_is_ticked(name, capsys):
+    assert said(capsys, HOLD[name]) == "✓ so it is\n"
+
+
+@pytest.mark.parametrize("name", FAIL)
+def test_what_does_not_hold_says_what_was_found(name, capsys):
+    condition, reason = FAIL[name]
+    assert said(capsys, condition) == f"✗ so it is: {reason}\n"
+
+
+def test_what_a_function_sees_around_it_counts(capsys):
+    number = 5
+    assert said(capsys, lambda: number == 6) == "✗ so it is: found 5\n"
+
+
+def test_all_facts_are_told_and_the_switch_raises_in_the_end(capsys, monkeypatch):
+    claims = {"one": lambda: True, "two": lambda: 1 == 2, "three": lambda: True}
+    facts(claims)
+    printed = "✓ one\n✗ two: found 1\n✓ three\n"
+    assert capsys.readouterr().out == printed
+    monkeypatch.setenv("MHA_FACTS", "raise")
+    with pytest.raises(AssertionError, match=r"^two: found 1$"):
+        facts(claims)
+    assert capsys.readouterr().out == printed
+    facts({"one": lambda: True})
+
+
+WRONG = {
+    "{}": "claims must be a dict of sentences and functions, got {}",
+    "[1]": "claims must be a dict of sentences and functions, got [1]",
+    "{'sums to 1': True}": "'sums to 1' needs a function, lambda: ..., got True",
+}
+
+
+def test_what_is_no_claim_is_named():
+    """In a process of its own: here the import hook would speak first."""
+    code = "from mha_utils.facts import facts\n"
+    code += "".join(f"try: facts({c})\nexcept ValueError as error: print(error)\n" for c in WRONG)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == list(WRONG.values())

@@ -1,0 +1,110 @@
+"""`make lesson` writes what a teacher needs, and nothing that tells learners the answers."""
+
+import re
+
+import nbformat
+import pytest
+
+from mha_utils import checks
+from tools.build_site import ROOT
+from tools.lesson import exercises, main, notes, with_solutions, without_solutions, write
+from tools.notebooks import chapters
+
+CHAPTER = "03"
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("lesson") / "lesson", [CHAPTER])
+
+
+def read(folder):
+    (path,) = folder.iterdir()
+    return path.read_text("utf-8")
+
+
+def sources(folder) -> list[str]:
+    return [cell.source for cell in nbformat.reads(read(folder), as_version=4).cells]
+
+
+def test_learners_get_the_chapter_without_solutions(lesson):
+    found = sources(lesson / "notebooks")
+    whole = nbformat.read(next(p for p in chapters() if p.name[:2] == CHAPTER), as_version=4)
+    assert [s for s in found if s.startswith("def ")] == [
+        c.source for c in whole.cells if c.source.startswith("def ")
+    ]
+    text = "\n".join(found)
+    assert set(re.findall("<summary>(.*?)</summary>", text)) == {"Hint"}
+    assert text.count("<details>") == text.count("</details>") == 3
+    for source in sources(lesson / "solutions"):
+        solution = re.search(r"return .+", source)
+        assert solution is None or f"    {solution[0]}" not in text
+    assert "](01_single_head.ipynb)" not in text  # is not in this lesson
+    assert "**You need** chapter 01: one head" in text
+    for picture in re.findall(r"!\[[^]]+\]\(\.\./([^)]+)\)", text):
+        assert (lesson / picture).exists()
+
+
+def test_every_solution_passes_its_check(lesson):
+    names: dict = {}
+    reports = []
+    for source in sources(lesson / "solutions"):
+        *code, last = source.rsplit("\n\n", 1)
+        if last.startswith("checks."):
+            exec(code[0], names)
+            reports.append(eval(last, names))
+        elif "setup_chapter()" in source:
+            exec(source.replace("setup_chapter()", ""), names)
+    assert len(reports) == 3
+    assert all(reports), reports
+
+
+def test_slides_show_the_hook_pictures_and_bets_and_no_code(lesson):
+    page = read(lesson / "slides")
+    slides, notes = re.subn(r"<aside class=.notes.>.*?</aside>", "", page, flags=re.DOTALL)
+    assert "<h1" in slides
+    assert "One head asks one question and brings home one average" in slides
+    assert "Whom does “it” look at most in head 1?" in slides
+    assert "The answer: cat and mat." in slides
+    assert slides.count("data:image/png;base64") >= 10
+    assert not re.search(r"src=.(\.\./)?media", page)
+    assert "draw_weights" not in page
+    assert notes >= 8
+    assert "Two heads read one sentence" not in slides
+    assert "Two heads read one sentence" in page
+    assert "Your turn" not in page
+
+
+def test_notes_have_minutes_questions_and_mistakes(lesson):
+    text = (lesson / "notes.md").read_text("utf-8")
+    assert "## 03 · Stacked heads" in text
+    assert "**Time:** about 20 minutes to read, 20 for the exercises." in text
+    assert "- Whom does “it” look at most in head 1? — cat and mat." in text
+    chapter = nbformat.read(next(p for p in chapters() if p.name[:2] == CHAPTER), as_version=4)
+    for task, stub, _ in exercises(chapter):
+        assert f"**{re.search('^### (.*)$', task.source, re.MULTILINE)[1]}**" in text
+        name = re.search(r"checks\.(check_\w+)", stub.source)[1]
+        for mistake in getattr(checks, name).mistakes:
+            assert f"- {' '.join(mistake.split())}\n" in text
+    assert "- the check says: *" in text
+
+
+def test_every_exercise_of_every_chapter_is_found():
+    for path in chapters():
+        chapter = nbformat.read(path, as_version=4)
+        asked = [c.source for c in chapter.cells if c.source.startswith("### Exercise")]
+        found = with_solutions(chapter)
+        assert [c.source for c in found.cells if c.source.startswith("### Exercise")] == asked
+        assert all(text in notes(path.name[:2], chapter) for text in ("Time:", "What learners get"))
+        left = without_solutions(chapter, ["01"])
+        assert not re.search("<summary>(?!Hint)", "".join(c.source for c in left.cells)), path.name
+
+
+def test_a_chapter_that_is_not_there(capsys):
+    with pytest.raises(SystemExit):
+        main(["00", "77"])
+    assert "no chapter 77; there are 00, 01," in capsys.readouterr().err
+
+
+def test_the_command_of_the_makefile():
+    assert "-m tools.lesson $(CHAPTERS)" in (ROOT / "Makefile").read_text()

@@ -1,0 +1,85 @@
+"""The maps of several processes: what is sent, who is idle, and how keys choose step and way."""
+
+import pytest
+import torch
+from view_host import needs_browser
+from view_watch import play, stage
+
+from mha_utils import widgets
+from mha_utils.core.costs import Workload
+from mha_utils.distributed import layer_bytes
+from tools.lab_browser import browser
+
+
+@pytest.mark.parametrize("way", ["heads", "turning", "ring"])
+@pytest.mark.parametrize("sizes", [(1, 3, 5), (2, 4, 6), (4, 8, 32), (8, 8, 24)])
+def test_shared_evenly_the_bytes_are_those_of_the_layer(way, sizes):
+    P, H, T = sizes
+    sent = widgets.ProcessTiles(*sizes, way).sent()
+    assert sent == layer_bytes(way, P, Workload(1, T, 64 * H, H, number_bytes=2))
+
+
+def test_shared_unevenly_tiles_are_counted_one_by_one():
+    """Who sends most, from the maps before and after each step."""
+    for sizes in ((3, 4, 7), (5, 3, 8), (8, 2, 5), (4, 9, 3)):
+        maps = {}
+        for step in (0, 1):
+            view = widgets.ProcessTiles(*sizes, "turning", step)
+            tiles = [
+                [[bool(kind) for kind in row] for row in view.tiles(r)] for r in range(sizes[0])
+            ]
+            maps[step] = torch.tensor(tiles)
+        gone = [(a & ~b).sum(dim=(1, 2)) for a, b in (maps.values(), [*maps.values()][::-1])]
+        assert view.sent() == 128 * (3 * gone[0] + gone[1]).max()
+
+
+def test_in_a_ring_a_process_sends_all_notes_but_its_neighbours():
+    view = widgets.ProcessTiles(4, 2, 7, "ring")  # 2, 2, 2 and 1 tokens
+    assert view.sent() == (7 - 1) * 2 * 2 * 128
+
+
+def test_more_processes_than_heads_leave_some_idle_but_in_a_ring():
+    for way, idle in (("heads", 5), ("turning", 5), ("ring", 0)):
+        assert widgets.ProcessTiles(8, 3, 9, way).idle() == idle
+    assert widgets.ProcessTiles(8, 16, 5, "ring").idle() == 3
+
+
+def test_the_finding_in_full():
+    view = widgets.ProcessTiles(4, 8, 12, "turning", 1)
+    assert view.finding() == (
+        "turning, step 1 of 2: traded: every process has its heads of all tokens. "
+        "In one forward pass a process sends at most 9,216 bytes. Processes without work: 0."
+    )
+    view.way, view.step = "ring", 7
+    assert view.finding() == (
+        "ring, step 3 of 3: every note has moved on by 3 places. "
+        "In one forward pass a process sends at most 18,432 bytes. Processes without work: 0."
+    )
+
+
+@pytest.fixture(scope="module")
+def page():
+    with browser() as chrome:
+        yield chrome.new_page(viewport={"width": 1400, "height": 1000})
+
+
+@needs_browser
+def test_keys_choose_step_and_way_and_stop_at_the_ends(page):
+    view = widgets.ProcessTiles(4, 8, 12)
+    stage(page, view)
+    script = [
+        ("ArrowLeft", ("turning", 0)),
+        ("ArrowRight", ("turning", 1)),
+        ("ArrowRight", ("turning", 2)),
+        ("ArrowRight", ("turning", 2)),
+        ("ArrowDown", ("ring", 2)),
+        ("ArrowRight", ("ring", 3)),
+        ("ArrowDown", ("ring", 3)),
+        ("ArrowUp", ("turning", 2)),
+        ("ArrowUp", ("heads", 2)),
+        ("ArrowUp", ("heads", 2)),
+    ]
+    for key, (way, step) in script:
+        (seen,) = play(page, view, [["key", 0, key]])
+        most = 3 if way == "ring" else 2
+        assert (seen["state"]["way"], min(seen["state"]["step"], most)) == (way, step), key

@@ -1,0 +1,200 @@
+"""Sizes that a reader sets: what is possible stays, what is not is named once and replaced."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from mha_utils.sizes import (
+    usable,
+    usable_device,
+    usable_mask,
+    usable_place,
+    usable_probability,
+    usable_rate,
+    usable_seed,
+    usable_sentence,
+    usable_temperature,
+)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ({"T": 1}, 1),
+        ({"T": 64}, 64),
+        ({"T": 4, "D": 6, "H": 3}, (4, 6, 3)),
+        ({"H": 3, "D": 6, "T": 4}, (3, 6, 4)),
+        ({"D": 7, "H": 7}, (7, 7)),
+        ({"D": 7, "Dh": 3}, (7, 3)),
+        ({"most": 100, "T": 100}, 100),
+    ],
+)
+def test_what_is_possible_stays_without_a_word(sizes, found, capsys):
+    assert usable(**sizes) == found
+    assert capsys.readouterr().out == ""
+
+
+FIRST = "the cat sat on the mat because it was tired"
+WHOLE = "T has to be a whole number from 1 to 64, and {} is not. We go on with T = {}.\n"
+SETS = (
+    "H = {} cannot be shared evenly by Hkv = {} sets of keys and values. We go on with Hkv = {}.\n"
+)
+SHARED = "D = {} cannot be shared evenly by H = {} heads. We go on with H = {}.\n"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found", "said"),
+    [
+        ({"T": 0}, 1, WHOLE.format(0, 1)),
+        ({"T": -3}, 1, WHOLE.format(-3, 1)),
+        ({"T": 65}, 64, WHOLE.format(65, 64)),
+        ({"T": 10**400}, 64, WHOLE.format(10**400, 64)),
+        ({"T": 2.6}, 3, WHOLE.format(2.6, 3)),
+        ({"T": float("nan")}, 1, WHOLE.format("nan", 1)),
+        ({"T": float("inf")}, 64, WHOLE.format("inf", 64)),
+        ({"T": "four"}, 1, WHOLE.format("'four'", 1)),
+        ({"T": None}, 1, WHOLE.format(None, 1)),
+        ({"T": True}, 1, WHOLE.format(True, 1)),
+        ({"D": 6, "H": 4}, (6, 3), SHARED.format(6, 4, 3)),
+        ({"D": 8, "H": 6}, (8, 4), SHARED.format(8, 6, 4)),
+        ({"D": 7, "H": 12}, (7, 7), SHARED.format(7, 12, 7)),
+        ({"H": 2, "D": 7, "T": 0}, (1, 7, 1), WHOLE.format(0, 1) + SHARED.format(7, 2, 1)),
+        ({"H": 5, "Hkv": 2}, (5, 1), SETS.format(5, 2, 1)),
+        ({"D": 9, "H": 2, "Hkv": 2}, (9, 1, 1), SHARED.format(9, 2, 1) + SETS.format(1, 2, 1)),
+    ],
+)
+def test_what_is_impossible_is_named_and_replaced(sizes, found, said, capsys):
+    assert usable(**sizes) == found
+    assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "said"),
+    [
+        ("Cat", "cat", ""),
+        ("The cat's mat!", "the cat's mat", ""),
+        ("a " * 64, "a " * 63 + "a", ""),
+        ("a " * 65, "a " * 63 + "a", "The sentence has 65 words. We go on with the first 64.\n"),
+        (
+            "?!",
+            FIRST,
+            "There is no word in '?!'. We go on with “The cat sat on the mat because it was",
+        ),
+        (None, "none", ""),
+    ],
+)
+def test_a_sentence_has_words_and_not_too_many(text, found, said, capsys):
+    assert usable_sentence(text) == found
+    printed = capsys.readouterr().out
+    assert printed.startswith(said)
+    assert bool(printed) == bool(said)
+
+
+@pytest.mark.parametrize("p", [0, 0.4, 1, 1.0])
+def test_a_probability_stays_without_a_word(p, capsys):
+    assert usable_probability(p) == p
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("p", "found"),
+    [(40, 1), (1.01, 1), (-0.1, 0), (float("nan"), 0), (float("inf"), 1), ("half", 0), (None, 0)],
+)
+def test_what_is_no_probability_is_named_and_replaced(p, found, capsys):
+    assert usable_probability(p) == found
+    said = f"p has to be a number from 0 to 1, and {p!r} is not. We go on with p = {found}.\n"
+    assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize(
+    ("temperature", "found"),
+    [(0, 0.01), (-1, 0.01), (1e-9, 0.01), (1e9, 100.0), (float("nan"), 0.01), ("hot", 0.01)],
+)
+def test_what_is_no_temperature_is_named_and_replaced(temperature, found, capsys):
+    assert [usable_temperature(t) for t in (0.01, 0.7, 1, 100)] == [0.01, 0.7, 1, 100]
+    assert capsys.readouterr().out == ""
+    assert usable_temperature(temperature) == found
+    said = f"temperature has to be a number from 0.01 to 100, and {temperature!r} is not."
+    assert capsys.readouterr().out == f"{said} We go on with temperature = {found:g}.\n"
+
+
+@pytest.mark.parametrize("rate", [0, -1, 0.5, float("nan"), "slow", None])
+def test_what_is_no_rate_is_named_and_replaced(rate, capsys):
+    assert [usable_rate(r) for r in (1, 400e12)] == [1, 400e12]
+    assert capsys.readouterr().out == ""
+    assert usable_rate(rate) == 1
+    said = f"rate has to be a number from 1 to 1e+30, and {rate!r} is not."
+    assert capsys.readouterr().out == f"{said} We go on with rate = 1.\n"
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_device_that_is_there_stays_another_is_named(is_there, capsys, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: is_there)
+    assert usable_device("cpu") == "cpu"
+    assert usable_device("cuda") == ("cuda" if is_there else "cpu")
+    missing = "There is no device {!r} here that this chapter can use. We go on with 'cpu'.\n"
+    assert capsys.readouterr().out == ("" if is_there else missing.format("cuda"))
+    for name in ("meta", "mps", None):
+        assert usable_device(name) == "cpu"
+        assert capsys.readouterr().out == missing.format(name)
+
+
+@pytest.mark.parametrize(
+    ("seed", "found", "said"),
+    [
+        (7, 7, ""),
+        (-7, -7, ""),
+        (1.5, 0, "A seed has to be a whole number, and 1.5 is not. We go on with 0.\n"),
+        ("x", 0, "A seed has to be a whole number, and 'x' is not. We go on with 0.\n"),
+        (2**70, 0, f"A seed has to be a whole number, and {2**70} is not. We go on with 0.\n"),
+    ],
+)
+def test_a_seed_is_a_whole_number(seed, found, said, capsys):
+    assert usable_seed(seed) == found
+    torch.manual_seed(usable_seed(seed))
+    assert capsys.readouterr().out == 2 * said
+
+
+CAUSAL = [[True, False], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("mask", "found", "said"),
+    [
+        (CAUSAL, CAUSAL, ""),
+        (
+            [[0.0, 2.0], [1.0, 0.0]],
+            [[False, True], [True, False]],
+            "float32 (2, 2). We go on with T",
+        ),
+        ([[True]], CAUSAL, "bool (1, 1). We go on with the causal mask.\n"),
+    ],
+)
+def test_a_mask_is_booleans_for_each_pair(mask, found, said, capsys):
+    assert usable_mask(torch.tensor(mask), 2).tolist() == found
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert printed.startswith("The mask has to be bool (2, 2), and this is ") == bool(said)
+
+
+def test_a_word_that_is_not_there_is_named(capsys):
+    assert usable_place(["the", "cat"], "cat") == 1
+    assert capsys.readouterr().out == ""
+    assert usable_place(["the", "cat"], "dog") == 0
+    assert capsys.readouterr().out == "There is no “dog” among: the cat. We go on with “the”.\n"
+
+
+def test_a_call_without_a_size_is_the_authors_mistake():
+    """In a process of its own: here the import hook would speak first."""
+    code = "from mha_utils.sizes import usable\n"
+    code += "".join(
+        f"try: usable({given})\nexcept ValueError as error: print(error)\n"
+        for given in ("", "most=0, T=1")
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "count must be an integer of at least 1, got 0",
+        "most must be an integer of at least 1, got 0",
+    ]

@@ -1,0 +1,77 @@
+"""Which tests are tried against a mutant, and in which order."""
+
+import functools
+import itertools
+from pathlib import Path
+
+from tools.mutation.python import Mutant
+
+MOST = 60  # browser tests for one mutant
+
+
+def diverse(rows: dict[str, dict]) -> list[str]:
+    """One case of every test first, quick ones before slow ones, then the second of every one."""
+    rank: dict[str, int] = {}
+    places = {}
+    for test in sorted(rows, key=lambda t: rows[t]["seconds"]):
+        function = test.split("[")[0]
+        places[test] = rank.get(function, 0)
+        rank[function] = places[test] + 1
+    return sorted(rows, key=lambda t: (places[t], rows[t]["seconds"]))
+
+
+def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
+    """Tests that call the function which is changed, then those that call another of its file.
+
+    What is cached is called by one test and used by others: hence the second kind. Each kind may
+    take so many seconds in all.
+    """
+
+    def calls(row: dict) -> bool:
+        names = [q.replace(".<locals>", "") for f, q in row["calls"] if f == mutant.file]
+        return any(f"{name}.".startswith(f"{mutant.scope}.") for name in names)
+
+    near = {t: r for t, r in rows.items() if mutant.scope and calls(r)}
+    of_file = {t: r for t, r in rows.items() if any(f == mutant.file for f, _ in r["calls"])}
+    chosen = [within(diverse(kind), rows, seconds) for kind in (near, of_file)]
+    return list(dict.fromkeys(itertools.chain(*chosen)))
+
+
+def within(names: list[str], rows: dict[str, dict], seconds: float) -> list[str]:
+    """The first of these tests, as many as take no longer; one at least."""
+    spent = itertools.accumulate(rows[name]["seconds"] for name in names)
+    return [name for name, so_far in zip(names, spent) if so_far <= seconds or name == names[0]]
+
+
+def views_of(mutant: Mutant, items: list) -> list:
+    """Browser tests of the view whose JavaScript is changed; of all views for what they share.
+
+    A test is one of this view if its id names it, or names no view and its file does. What
+    compares with recorded pictures comes first.
+    """
+    names = {view.script: name for name, view in live_views().items()}
+    view = names.get(Path(mutant.file).parent.name)
+
+    def shows(item) -> bool:
+        named = {name for name in names.values() if name in item.nodeid}
+        return view in (named or text_of(item.path)) or (not named and item in recorded)
+
+    recorded = [item for item in items if "test_recorded_views" in item.nodeid]
+    mine = [item for item in items if view is None or shows(item)]
+    first = [item for item in recorded if item in mine]
+    rows = {item.nodeid: {"seconds": "_views" not in item.nodeid} for item in mine}
+    chosen = diverse(rows)[:MOST]
+    others = [item for item in mine if item.nodeid in chosen and item not in first]
+    return first + others  # a file at a time: one browser
+
+
+def live_views() -> dict[str, type]:
+    """The views by their names."""
+    from mha_utils import widgets
+
+    return {name: view for name, view in vars(widgets).items() if getattr(view, "script", "")}
+
+
+@functools.cache
+def text_of(path: Path) -> str:
+    return path.read_text("utf-8")
