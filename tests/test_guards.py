@@ -13,7 +13,7 @@ import torch
 import mha_utils
 from mha_utils import MultiHeadAttention, SelfAttentionHead, StackedHeads
 from mha_utils.core import masks
-from mha_utils.core.costs import Workload
+from mha_utils.core.costs import Workload, projection_flops
 from mha_utils.experiments.model import Shape, SmallModel
 from mha_utils.experiments.tasks import Lookups
 from mha_utils.museum import hunt
@@ -61,6 +61,7 @@ MORE = [
     lambda: mha_utils.to_torch(MultiHeadAttention(8, 4, qdim=5)),
     lambda: hunt.Hunt(1, seed=-1),
     lambda: mha_utils.leak_map(lambda x: x.sum(), X[0]),
+    lambda: projection_flops(Workload(2, 2, 2, 2), num_kv_heads=0),
 ]
 # Tests elsewhere ask these in a process of their own: here the import hook would speak first.
 BY_TYPE = {"require_bools", "require_kind", "require_cache"}
