@@ -47,7 +47,7 @@ style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 	@$(BIN)/python -m tools.notebooks style
 
 media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
-	@$(BIN)/python media/src/pictures.py
+	@$(BIN)/python media/src/pictures.py && PYTHONPATH=. $(BIN)/python media/src/moving.py
 
 tweaks: $(VENV)/lab,test.ok  ## change what readers change, in the chapters that train, too
 	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks.py tests/test_facts_can_fail.py
