@@ -35,7 +35,7 @@ views: $(VENV)/lab,test.ok  ## format the JavaScript of the live views and build
 
 experiments: $(VENV)/lab,test.ok  ## train the small models of chapters 02, 13 to 16 again, record
 	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.experiments
-	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.experiments.writing
+	@OMP_NUM_THREADS=1 $(BIN)/python -m mha_utils.writing.training
 
 site: $(VENV)/lab,test.ok  ## build the series as a static site in build/site
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.build_site

@@ -7,8 +7,8 @@ import wild
 
 from mha_utils import MultiHeadAttention, leak_map
 from mha_utils.checks import adopt
-from mha_utils.experiments.writer import Writer
 from mha_utils.museum import with_numbers
+from mha_utils.writing.writer import Writer
 
 X = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
 Einsum, Causal = adopt(wild.EinsumAttention), adopt(strangers.CausalByConfig, causal=True)

@@ -14,10 +14,12 @@ LAYERS = {
     "checks": {"core", "reference", "museum"},
     "check": {"checks"},
     "experiments": {"core", "machine", "museum", "records"},
+    "writing": {"core", "machine", "museum", "records"},
     "trained": {"core", "experiments", "records"},
     "bench": {"core", "machine", "records"},
     "plots": {"theme", "bench"},
-    "widgets": {"core", "museum", "experiments", "data", "facts", "machine", "records", "theme"},
+    "widgets": {"core", "writing", "museum", "experiments"}
+    | {"data", "facts", "machine", "records", "theme"},
     "data": {"vocabulary"},
     "vocabulary": set(),
     "facts": set(),

@@ -8,10 +8,10 @@ from view_units import evaluate
 from view_watch import follow, play, stage
 
 from mha_utils import FusedMultiHeadAttention, widgets
-from mha_utils.experiments.stories import END, LONGEST, marks, stories
-from mha_utils.experiments.writer import LETTERS, Writer
-from mha_utils.experiments.writing import loss_of, recorded_writer
 from mha_utils.museum.projecting import MergeWithoutTranspose
+from mha_utils.writing.stories import END, LONGEST, marks, stories
+from mha_utils.writing.training import loss_of, recorded_writer
+from mha_utils.writing.writer import LETTERS, Writer
 from tools.lab_browser import browser
 
 TEXTS = [

@@ -6,9 +6,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mha_utils.experiments import stories as telling
-from mha_utils.experiments import writing
-from mha_utils.experiments.stories import (
+from mha_utils.museum.masking import CausalShowsTheNext
+from mha_utils.writing import stories as telling
+from mha_utils.writing import training as writing
+from mha_utils.writing.stories import (
     CHOICES,
     END,
     HERS,
@@ -22,7 +23,7 @@ from mha_utils.experiments.stories import (
     questions,
     stories,
 )
-from mha_utils.experiments.writer import (
+from mha_utils.writing.writer import (
     IDS,
     LETTERS,
     PADDING,
@@ -37,7 +38,6 @@ from mha_utils.experiments.writer import (
     usual_chances,
     write,
 )
-from mha_utils.museum.masking import CausalShowsTheNext
 
 RUTH = (
     "Once there was a quiet fox called Ruth. One day she found a blue bell in the barn. "

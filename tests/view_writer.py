@@ -3,7 +3,7 @@
 import numpy as np
 from view_pictures import MARK, check_bars, of, require_colour, require_number, rgb, shade
 
-from mha_utils.experiments.writer import LETTERS
+from mha_utils.writing.writer import LETTERS
 
 NAMES = {" ": "space", "\n": "end"}
 

@@ -10,14 +10,14 @@ from torch import Tensor
 from mha_utils import theme
 from mha_utils.core.modules import FusedMultiHeadAttention, MultiHeadAttention
 from mha_utils.core.steps import attention_scores, attention_weights
-from mha_utils.experiments.stories import END
-from mha_utils.experiments.writer import IDS, LETTERS, PADDING, Writer, encode
-from mha_utils.experiments.writing import queries_and_keys, recorded_writer
 from mha_utils.widgets.kit.base import LiveView, refuses, sendable
 from mha_utils.widgets.kit.judged import judged
 from mha_utils.widgets.kit.one_head import require_temperature
 from mha_utils.widgets.kit.still import Cell, Grid, picture, share_cell, shortened
 from mha_utils.widgets.kit.values import fixed, joined, require_one_of
+from mha_utils.writing.stories import END
+from mha_utils.writing.training import queries_and_keys, recorded_writer
+from mha_utils.writing.writer import IDS, LETTERS, PADDING, Writer, encode
 
 OURS = {MultiHeadAttention, FusedMultiHeadAttention}  # what the JavaScript computes
 LINE, STEPS = 50, 31  # letters in a line of the still picture; whole numbers above 0

@@ -23,7 +23,7 @@ GROUPS = {  # files, and their share of a sample
     ),
     "models": (
         "experiments/scores experiments/tasks experiments/grammar experiments/model "
-        "experiments/train experiments/p[ol]* experiments/s[ht]* experiments/writ*",
+        "experiments/train experiments/p[ol]* experiments/sh* writing/*",
         0.1,
     ),
     "views": ("widgets/js/*.js widgets/js/*/*.js", 0.16),

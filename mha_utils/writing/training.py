@@ -1,4 +1,4 @@
-"""Train the writers of chapter 16 and record how they learn: `python -m ...experiments.writing`.
+"""Train the writers of chapter 16, record how they learn: `python -m mha_utils.writing.training`.
 
 Recorded, at `KEPT` steps: the loss on fresh stories, what the model writes and the marks of
 that, for the right layer and for chapter 09's wrong merge; and one trained writer.
@@ -17,12 +17,12 @@ from torch import nn
 from mha_utils.core.contracts import require_choice
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, attention_weights, causal_mask
-from mha_utils.experiments.stories import END, LONGEST, mean_marks, questions, stories
-from mha_utils.experiments.writer import PADDING, Writer, encode, write
 from mha_utils.machine import threads
 from mha_utils.museum.masking import CausalShowsTheNext
 from mha_utils.museum.projecting import MergeWithoutTranspose
 from mha_utils.records import read_arrays, read_record, write_text
+from mha_utils.writing.stories import END, LONGEST, mean_marks, questions, stories
+from mha_utils.writing.writer import PADDING, Writer, encode, write
 
 RECORD = Path(__file__).with_name("writing.json")
 WEIGHTS = Path(__file__).with_name("writer.npz")

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from mha_utils.core.cache import KeyValueCache
 from mha_utils.core.contracts import require_positive, require_sizes
 from mha_utils.core.modules import MultiHeadAttention
-from mha_utils.experiments.stories import END, LONGEST, stories
+from mha_utils.writing.stories import END, LONGEST, stories
 
 PADDING = 0
 LETTERS = ("", *sorted(set(END.join(stories(500))) | {END}))  # 0 is padding
