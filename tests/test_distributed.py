@@ -23,7 +23,7 @@ from mha_utils.distributed import (
     pass_on,
     run_way,
     share,
-    turn,
+    trade,
     whole,
 )
 from mha_utils.distributed import __main__ as command
@@ -67,7 +67,7 @@ def test_few_sets_of_keys_and_values_are_sent_where_their_heads_are():
         heads = sum(len(heads) for heads in heads_of[1:])
         read = sum(len(mine[r]) for r in range(1, size))
         one = B * (T // size) * Dh * 2
-        assert layer_bytes("turning", size, work, sets) == 2 * one * (heads + read)
+        assert layer_bytes("trading", size, work, sets) == 2 * one * (heads + read)
         assert layer_bytes("ring", size, work, sets) == (size - 1) * 2 * one * sets
         assert layer_bytes("heads", size, work, sets) == layer_bytes("heads", size, work)
 
@@ -88,7 +88,7 @@ COLLECTIVES = """
 def pairs(x):
     rank = dist.get_rank()
     results = []
-    for function in (share, add_up, pass_on, lambda x: turn(x, 0, 1)):
+    for function in (share, add_up, pass_on, lambda x: trade(x, 0, 1)):
         mine = (x * (rank + 1)).requires_grad_()
         out = function(mine)
         out.backward(torch.full_like(out, 10.0**rank))
@@ -98,10 +98,10 @@ def pairs(x):
 
 
 def test_each_collective_moves_numbers_there_and_gradients_back(team):
-    tools = {"share": share, "add_up": add_up, "pass_on": pass_on, "turn": turn}
+    tools = {"share": share, "add_up": add_up, "pass_on": pass_on, "trade": trade}
     x = torch.arange(3.0).view(3, 1)
     found = team.run(from_notebook(COLLECTIVES, "pairs", **tools), x)
-    for rank, (shared, added, passed, turned) in enumerate(found):
+    for rank, (shared, added, passed, traded) in enumerate(found):
         for (out, grad), (same, back) in zip(
             (shared, added, passed),
             ((x * (rank + 1), 111), (x * 6, 10**rank), (x * ((rank - 1) % 3 + 1), None)),
@@ -109,8 +109,8 @@ def test_each_collective_moves_numbers_there_and_gradients_back(team):
             assert torch.equal(out, same)
             back = 10.0 ** ((rank + 1) % 3) if back is None else back
             assert torch.equal(grad, torch.full_like(x, back))
-        assert turned[0].tolist() == [[rank * 1.0, rank * 2.0, rank * 3.0]]
-        assert turned[1].flatten().tolist() == [1, 10, 100]
+        assert traded[0].tolist() == [[rank * 1.0, rank * 2.0, rank * 3.0]]
+        assert traded[1].flatten().tolist() == [1, 10, 100]
 
 
 def test_what_is_counted_is_what_the_machine_sends(team):
@@ -121,7 +121,7 @@ def test_what_is_counted_is_what_the_machine_sends(team):
     for function in (
         add_up,
         pass_on,
-        from_notebook("def f(x): return turn(x, 0, 1)", "f", turn=turn),
+        from_notebook("def f(x): return trade(x, 0, 1)", "f", trade=trade),
     ):
         source = "def send(x):\n    taken()\n    f(x)\n    return taken()"
 

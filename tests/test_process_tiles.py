@@ -11,7 +11,7 @@ from mha_utils.distributed import layer_bytes
 from tools.lab_browser import browser
 
 
-@pytest.mark.parametrize("way", ["heads", "turning", "ring"])
+@pytest.mark.parametrize("way", ["heads", "trading", "ring"])
 @pytest.mark.parametrize("sizes", [(1, 3, 5), (2, 4, 6), (4, 8, 32), (8, 8, 24)])
 def test_shared_evenly_the_bytes_are_those_of_the_layer(way, sizes):
     P, H, T = sizes
@@ -24,7 +24,7 @@ def test_shared_unevenly_tiles_are_counted_one_by_one():
     for sizes in ((3, 4, 7), (5, 3, 8), (8, 2, 5), (4, 9, 3)):
         maps = {}
         for step in (0, 1):
-            view = widgets.ProcessTiles(*sizes, "turning", step)
+            view = widgets.ProcessTiles(*sizes, "trading", step)
             tiles = [
                 [[bool(kind) for kind in row] for row in view.tiles(r)] for r in range(sizes[0])
             ]
@@ -39,15 +39,15 @@ def test_in_a_ring_a_process_sends_all_notes_but_its_neighbours():
 
 
 def test_more_processes_than_heads_leave_some_idle_but_in_a_ring():
-    for way, idle in (("heads", 5), ("turning", 5), ("ring", 0)):
+    for way, idle in (("heads", 5), ("trading", 5), ("ring", 0)):
         assert widgets.ProcessTiles(8, 3, 9, way).idle() == idle
     assert widgets.ProcessTiles(8, 16, 5, "ring").idle() == 3
 
 
 def test_the_finding_in_full():
-    view = widgets.ProcessTiles(4, 8, 12, "turning", 1)
+    view = widgets.ProcessTiles(4, 8, 12, "trading", 1)
     assert view.finding() == (
-        "turning, step 1 of 2: traded: every process has its heads of all tokens. "
+        "trading, step 1 of 2: traded: every process has its heads of all tokens. "
         "In one forward pass a process sends at most 9,216 bytes. Processes without work: 0."
     )
     view.way, view.step = "ring", 7
@@ -68,14 +68,14 @@ def test_keys_choose_step_and_way_and_stop_at_the_ends(page):
     view = widgets.ProcessTiles(4, 8, 12)
     stage(page, view)
     script = [
-        ("ArrowLeft", ("turning", 0)),
-        ("ArrowRight", ("turning", 1)),
-        ("ArrowRight", ("turning", 2)),
-        ("ArrowRight", ("turning", 2)),
+        ("ArrowLeft", ("trading", 0)),
+        ("ArrowRight", ("trading", 1)),
+        ("ArrowRight", ("trading", 2)),
+        ("ArrowRight", ("trading", 2)),
         ("ArrowDown", ("ring", 2)),
         ("ArrowRight", ("ring", 3)),
         ("ArrowDown", ("ring", 3)),
-        ("ArrowUp", ("turning", 2)),
+        ("ArrowUp", ("trading", 2)),
         ("ArrowUp", ("heads", 2)),
         ("ArrowUp", ("heads", 2)),
     ]

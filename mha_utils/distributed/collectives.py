@@ -39,7 +39,7 @@ def add_up(x: Tensor) -> Tensor:
     return two_ways(x, all_reduce, torch.clone)
 
 
-def turn(x: Tensor, cut: int, join: int) -> Tensor:
+def trade(x: Tensor, cut: int, join: int) -> Tensor:
     """Cut x into P parts along `cut`, send each to its process, join what arrives along `join`."""
     return two_ways(x, lambda x: all_to_all(x, cut, join), lambda g: all_to_all(g, join, cut))
 

@@ -38,7 +38,7 @@ def layer_bytes(way: str, size: int, work: Workload, num_kv_heads: int | None = 
     """What a process sends in one forward pass of a layer; `ways` send as much again backward.
 
     Args:
-        way: "heads", "turning" or "ring".
+        way: "heads", "trading" or "ring".
         size: P.
         work: sizes of the whole layer.
         num_kv_heads: sets of keys and values, H where left out. Trading copies them where there
@@ -49,7 +49,7 @@ def layer_bytes(way: str, size: int, work: Workload, num_kv_heads: int | None = 
     copied = of_one_set * max(sets, min(size, work.num_heads))
     calls = {
         "heads": [("all-reduce", whole)],
-        "turning": [("all-to-all", whole // size)] * 2 + [("all-to-all", copied // size)] * 2,
+        "trading": [("all-to-all", whole // size)] * 2 + [("all-to-all", copied // size)] * 2,
         "ring": [("pass on", 2 * sets * of_one_set // size)] * (size - 1),
     }
     return bytes_sent(calls[way], size)

@@ -11,7 +11,7 @@ from mha_utils.core.contracts import require_choice
 from mha_utils.core.kernels import attend
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, causal_mask, merge_heads
-from mha_utils.distributed.collectives import add_up, pass_on, share, turn
+from mha_utils.distributed.collectives import add_up, pass_on, share, trade
 from mha_utils.distributed.traffic import taken
 
 
@@ -31,11 +31,11 @@ def by_heads(x: Tensor, part: MultiHeadAttention, out_bias: Tensor) -> Tensor:
     return add_up(part(share(x), is_causal=True)) + out_bias
 
 
-def by_turning(x: Tensor, layer: MultiHeadAttention) -> Tensor:
+def by_trading(x: Tensor, layer: MultiHeadAttention) -> Tensor:
     """Each process has some tokens; for attention it gives tokens away and gets heads."""
-    q, k, v = (turn(t, cut=1, join=2) for t in layer.project(x, x, x))  # (B, H / P, T, Dh)
+    q, k, v = (trade(t, cut=1, join=2) for t in layer.project(x, x, x))  # (B, H / P, T, Dh)
     heads = attend(q, k, v, is_causal=True)
-    return layer.out_proj(merge_heads(turn(heads, cut=2, join=1)))
+    return layer.out_proj(merge_heads(trade(heads, cut=2, join=1)))
 
 
 def attend_block(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = False) -> tuple[Tensor, Tensor]:
@@ -67,7 +67,7 @@ def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
 
 WAYS = {
     "heads": (by_heads, "heads"),
-    "turning": (by_turning, "tokens"),
+    "trading": (by_trading, "tokens"),
     "ring": (by_ring, "tokens"),
 }
 

@@ -17,7 +17,7 @@ STEPS = {
         "every process has its heads of all tokens",
         "what all heads write is added up, for every process",
     ],
-    "turning": [
+    "trading": [
         "every process has all heads of its tokens",
         "traded: every process has its heads of all tokens",
         "traded back: every process has all heads of its tokens",
@@ -38,7 +38,7 @@ class ProcessTiles(LiveView):
         num_processes: P, 1 to 8.
         num_heads: H, 1 to 16.
         seq_len: T, 1 to 32.
-        way: "heads", "turning" or "ring".
+        way: "heads", "trading" or "ring".
         step: of the way, 0 to 7; a way with fewer steps stays at its last.
 
     Raises:
@@ -50,7 +50,7 @@ class ProcessTiles(LiveView):
     num_processes = size(4, PROCESSES)
     num_heads = size(8, HEADS)
     seq_len = size(12, TOKENS)
-    way = choice(traitlets.Unicode, "turning", (*STEPS, "ring"))
+    way = choice(traitlets.Unicode, "trading", (*STEPS, "ring"))
     step = judged(traitlets.Int, 0, _require_step)
 
     def __init__(
@@ -58,7 +58,7 @@ class ProcessTiles(LiveView):
         num_processes: int = 4,
         num_heads: int = 8,
         seq_len: int = 12,
-        way: str = "turning",
+        way: str = "trading",
         step: int = 0,
     ):
         sizes = {"num_processes": num_processes, "num_heads": num_heads, "seq_len": seq_len}

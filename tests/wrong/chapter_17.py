@@ -45,7 +45,7 @@ CHAPTERS = {
                 "the loudest poll alone",
             ),
         ],
-        "check_turn_tiles": [
+        "check_trade": [
             (reshaped, "only another shape"),
             (dealt(one_by_one=True), "heads dealt out one by one"),
             (dealt((2, 1, 0, 3, 4)), "tokens out of order"),

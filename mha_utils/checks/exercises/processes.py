@@ -63,7 +63,7 @@ check_merge_polls = Tensors(
 
 
 def _dealt(tiles, heads_first=True, order=(2, 0, 1, 3, 4)):
-    """(P, t, P h, Dh) as (P, t, P, h, Dh), or with the heads dealt out one by one; then turned."""
+    """(P, t, P h, Dh) as (P, t, P, h, Dh), or with the heads dealt out one by one; then traded."""
     size, tokens, heads, width = tiles.shape
     cut = (size, heads // size) if heads_first else (heads // size, size)
     parts = tiles.reshape(size, tokens, *cut, width)
@@ -71,18 +71,18 @@ def _dealt(tiles, heads_first=True, order=(2, 0, 1, 3, 4)):
     return parts.transpose(order).reshape(size, size * tokens, heads // size, width)
 
 
-def _turned_back(tiles, grad_out):
+def _traded_back(tiles, grad_out):
     size, tokens, heads, width = tiles.shape
     parts = grad_out.reshape(size, size, tokens, heads // size, width)
     return (parts.transpose(1, 2, 0, 3, 4).reshape(tiles.shape),)
 
 
-check_turn_tiles = Tensors(
+check_trade = Tensors(
     asks="`answer(tiles)`: (P, T / P, H, Dh), first dimension: whose; as (P, T, H / P, Dh).",
     inputs=("tiles",),
     shapes={"tiles": "S T SH Dh"},
     solve=_dealt,
-    gradients=_turned_back,
+    gradients=_traded_back,
     mistakes={
         "only another shape: nobody has given a tile away": lambda tiles: tiles.reshape(
             _dealt(tiles).shape

@@ -6,7 +6,7 @@ import { count } from "../kit/words.js";
 /** @typedef {ReturnType<typeof compute>} State */
 /** @typedef {"" | "head" | "whole" | "unread"} Kind */
 
-export const WAYS = ["heads", "turning", "ring"];
+export const WAYS = ["heads", "trading", "ring"];
 const TILE = 64 * 2; // bytes: a head of 64 features, 16 bits each
 /** @type {Record<string, string[]>} */
 const STEPS = {
@@ -15,7 +15,7 @@ const STEPS = {
     "every process has its heads of all tokens",
     "what all heads write is added up, for every process",
   ],
-  turning: [
+  trading: [
     "every process has all heads of its tokens",
     "traded: every process has its heads of all tokens",
     "traded back: every process has all heads of its tokens",
