@@ -181,10 +181,10 @@ def test_a_wrong_contestant_is_not_timed(name, monkeypatch):
 
 @pytest.mark.parametrize("case", [*EVERY, replace(TINY, is_training=True, dropout=0.2)], ids=str)
 def test_right_contestants_are_timed(case):
-    names = ["explicit", "fused", "nn.MultiheadAttention"]
-    found = measure_case(case, names, seconds=0.001)
-    assert set(found["rows"]) == {*names, PARTS}
-    assert found["left_out"] == {}
+    names = [name for name in CONTESTANTS if "compiled" not in name]
+    found = measure_case(case, [*names, "nn.MultiheadAttention"], seconds=0.001)
+    assert {"explicit", "explicit, one product", "fused", PARTS} <= set(found["rows"])
+    assert not [why for why in found["left_out"].values() if why.startswith("computes")]
     assert {key: found[key] for key in asdict(case)} == asdict(case)
 
 

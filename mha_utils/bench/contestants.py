@@ -76,17 +76,16 @@ class OneProduct(nn.Module):
     def __init__(self, module: MultiHeadAttention):
         super().__init__()
         layers = (module.q_proj, module.k_proj, module.v_proj)
-        self.num_heads, self.compute_heads = module.num_heads, module.compute_heads
+        self.steps = module
         self.qkv_proj = nn.Linear(module.q_proj.in_features, 3 * module.q_proj.out_features)
         self.qkv_proj.weight.data = torch.cat([layer.weight.detach() for layer in layers])
         self.qkv_proj.bias.data = torch.cat([layer.bias.detach() for layer in layers])
-        self.out_proj = module.out_proj
 
     def forward(self, x: Tensor, is_causal: bool) -> Tensor:
         parts = self.qkv_proj(x).chunk(3, dim=-1)
-        q, k, v = (split_heads(part, self.num_heads) for part in parts)
-        heads, _ = self.compute_heads(q, k, v, None, is_causal, need_weights=True)
-        return self.out_proj(merge_heads(heads))
+        q, k, v = (split_heads(part, self.steps.num_heads) for part in parts)
+        heads, _ = self.steps.compute_heads(q, k, v, None, is_causal, need_weights=True)
+        return self.steps.out_proj(merge_heads(heads))
 
 
 def with_mask(made_of: Callable) -> Callable:
