@@ -133,4 +133,7 @@ def in_short(value) -> str:
 
 def as_array(value) -> np.ndarray:
     """A tensor, an array or a number as an array."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    is_short = value.is_floating_point() and value.dtype.itemsize < 4  # NumPy has no bfloat16
+    return np.asarray((value.float() if is_short else value).detach().cpu())

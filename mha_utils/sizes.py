@@ -1,5 +1,7 @@
 """Sizes and sentences that a reader sets: what is impossible becomes the nearest that works."""
 
+from collections.abc import Iterable
+
 import torch
 
 from mha_utils import data
@@ -26,6 +28,12 @@ def usable(most: int = 64, **sizes) -> int | tuple[int, ...]:
         if {whole, part} <= found.keys() and found[whole] % found[part]:
             found[part] = nearest_divisor(whole, found[whole], part, found[part])
     return found.popitem()[1] if len(found) == 1 else tuple(found.values())
+
+
+def several(numbers) -> list:
+    """The numbers of a list, a tuple or a range; one number, or one word, alone is a list."""
+    is_one = isinstance(numbers, str) or not isinstance(numbers, Iterable)
+    return [numbers] if is_one else list(numbers)
 
 
 def usable_sentence(text, most: int = 64) -> str:

@@ -115,3 +115,13 @@ def test_what_is_no_claim_is_named():
     code += "".join(f"try: facts({c})\nexcept ValueError as error: print(error)\n" for c in WRONG)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == list(WRONG.values())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_numbers_of_16_bits_are_compared(dtype, capsys):
+    numbers = torch.tensor([1.0, 2.0], dtype=dtype)
+    assert close(numbers, numbers.double())
+    assert not close(numbers, numbers + 1)
+    facts({"they are positive": lambda: numbers > 0, "above 1": lambda: numbers > 1})
+    assert capsys.readouterr().out.splitlines()[0] == "✓ they are positive"
+    assert close(numbers * 30_000, numbers * -30_000).difference == "off by up to 1.2e+05"

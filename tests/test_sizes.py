@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from mha_utils.sizes import (
+    several,
     usable,
     usable_device,
     usable_mask,
@@ -198,3 +199,11 @@ def test_a_call_without_a_size_is_the_authors_mistake():
         "count must be an integer of at least 1, got 0",
         "most must be an integer of at least 1, got 0",
     ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [((5, 6), [5, 6]), ([], []), (range(2), [0, 1]), (5, [5]), (2.5, [2.5]), ("all", ["all"])],
+)
+def test_one_number_alone_is_a_list_too(numbers, found):
+    assert several(numbers) == found

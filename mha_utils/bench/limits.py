@@ -11,7 +11,7 @@ from mha_utils.bench.cases import Case, training_step
 from mha_utils.bench.timing import time_call, time_in_turns
 from mha_utils.core.costs import Workload
 from mha_utils.core.modules import FusedMultiHeadAttention, MultiHeadAttention
-from mha_utils.core.steps import causal_mask
+from mha_utils.core.steps import causal_mask, share_heads
 
 PARTS = "its parts"
 
@@ -64,7 +64,7 @@ def step_calls(layer: MultiHeadAttention, x: Tensor, block: int = 64) -> dict:
     The last one is not a step: it takes the softmax of a single tile of scores, again and again,
     until it has seen as many scores as the map has.
     """
-    q, k, v = layer.project(x, x, x)
+    q, k, v = (share_heads(t, layer.num_heads) for t in layer.project(x, x, x))
     hidden = ~causal_mask(q.shape[-2], device=x.device)
     scores = q @ k.mT
     weights = scores.softmax(dim=-1)
@@ -73,7 +73,7 @@ def step_calls(layer: MultiHeadAttention, x: Tensor, block: int = 64) -> dict:
     return {
         "the four projections": lambda: (*layer.project(x, x, x), layer.out_proj(x)),
         "the two products with a map": lambda: (q @ k.mT, weights @ v),
-        "the mask": lambda: scores.masked_fill_(hidden, -1e9),
+        "the mask": lambda: scores.masked_fill_(hidden, torch.finfo(x.dtype).min),
         "the softmax": lambda: scores.softmax(dim=-1),
         "as many exponentials, one tile": lambda: sum(
             tile.softmax(dim=-1).numel() for _ in range(visits)

@@ -110,7 +110,7 @@ def without_repeats(pictures: torch.Tensor) -> tuple[list[list[int]], bytes]:
         places.append([len(kept) + firsts.index(n) for n in alike])
         kept += [column[n] for n in firsts]
     rows = [list(row) for row in zip(*places)]
-    return rows, torch.stack(kept).numpy().astype(np.float32).tobytes()
+    return rows, torch.stack(kept).float().numpy().tobytes()
 
 
 def require_fit(found: Mapping, probes: list[str], tokens: list[str]) -> None:

@@ -10,6 +10,8 @@ import anywidget
 import traitlets
 from PIL import Image
 
+from mha_utils.widgets.kit.lenient import Lenient
+
 SOURCES = Path(__file__).parents[1] / "js"  # modules, one folder for each view
 BUILT = Path(__file__).parents[1] / "built"  # each view in one file, as `make views` bundles it
 
@@ -42,7 +44,7 @@ def sendable(value):
     return [sendable(part) for part in value] if isinstance(value, list) else value
 
 
-class LiveView(anywidget.AnyWidget):
+class LiveView(anywidget.AnyWidget, metaclass=Lenient):
     """A picture that is computed and drawn in the browser.
 
     A view has: `script`, the name of its folder in `js/`; traits for what a reader can
