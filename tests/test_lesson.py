@@ -7,7 +7,15 @@ import pytest
 
 from mha_utils import checks
 from tools.build_site import ROOT
-from tools.lesson import exercises, main, notes, with_solutions, without_solutions, write
+from tools.lesson import (
+    exercises,
+    for_nbgrader,
+    main,
+    notes,
+    with_solutions,
+    without_solutions,
+    write,
+)
 from tools.notebooks import chapters
 
 CHAPTER = "03"
@@ -108,3 +116,26 @@ def test_a_chapter_that_is_not_there(capsys):
 
 def test_the_command_of_the_makefile():
     assert "-m tools.lesson $(CHAPTERS)" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+def test_exercises_are_ready_for_nbgrader(path):
+    """What is taken out leaves a function that fails the check; with it the check passes."""
+    names: dict = {}
+    graded = [c for c in for_nbgrader(nbformat.read(path, as_version=4)).cells if c.metadata]
+    setup = "import math, torch, numpy as np\nfrom torch import nn\nfrom mha_utils import checks"
+    exec(setup, names)
+    for answer, test in zip(graded[::2], graded[1::2], strict=True):
+        told, asked = answer.metadata["nbgrader"], test.metadata["nbgrader"]
+        assert (told["solution"], told["grade"], told["locked"]) == (True, False, False)
+        assert (asked["solution"], asked["grade"], asked["locked"]) == (False, True, True)
+        assert asked["points"] in (1, 2, 3)
+        exec(answer.source, names)
+        exec(test.source, names)
+        taken = re.sub(
+            r"### BEGIN SOLUTION.*### END SOLUTION", "return ...", answer.source, flags=re.S
+        )
+        assert taken != answer.source
+        exec(taken, names)
+        with pytest.raises(AssertionError, match="not solved yet"):
+            exec(test.source, names)

@@ -2,6 +2,7 @@
 
 notebooks/    the chapters without their solutions; hints stay
 solutions/    each exercise with its solution and its check, to run
+source/       the exercises for nbgrader, a point for each star: the checks are its tests
 slides/       hook, pictures and bets, made by nbconvert; the prose is in the speaker's notes
 notes.md      minutes, questions to ask, what learners get wrong and what the check says to it
 """
@@ -21,7 +22,7 @@ from mha_utils import checks
 from tools.notebooks import chapters
 from tools.planting import ROOT
 
-FOLDED = re.compile(r"<details><summary>(?!Hint)[^<]*</summary>\s*(.*?)\s*</details>\s*", re.DOTALL)
+FOLDED = re.compile(r"<details><summary>(?!Hint).*?</summary>\s*(.*?)\s*</details>\s*", re.DOTALL)
 PYTHON = re.compile(r"```python\n(.*?)```\s*", re.DOTALL)
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((\d\d)_\w+\.ipynb\)")
 EXERCISE = re.compile(r"^### (Exercise.*)$", re.MULTILINE)
@@ -46,6 +47,7 @@ def write(target: Path, numbers: list[str]) -> Path:
         chapter = nbformat.read(known[number], as_version=4)
         pages.append(notes(number, chapter))
         save(with_solutions(chapter), target / "solutions" / known[number].name)
+        save(for_nbgrader(chapter), target / "source" / known[number].stem / known[number].name)
         html, _ = slides(chapter)
         save(html, target / "slides" / f"{known[number].stem}.html")
         save(without_solutions(chapter, numbers), target / "notebooks" / known[number].name)
@@ -54,12 +56,13 @@ def write(target: Path, numbers: list[str]) -> Path:
 
 
 FOLDERS = """
-`notebooks` is for the learners, `solutions` for you. Open `slides` in a browser
-(it fetches reveal.js from the network); the key S shows the speaker's notes."""
+`notebooks` is for the learners, `solutions` for you, `source` for nbgrader.
+Open `slides` in a browser (it fetches reveal.js from the network);
+the key S shows the speaker's notes."""
 
 
 def save(content, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     text = content if isinstance(content, str) else nbformat.writes(content) + "\n"
     path.write_text(text, encoding="utf-8")
 
@@ -79,7 +82,7 @@ def without_solutions(chapter, numbers: list[str]):
 
 def with_solutions(chapter):
     """The set-up cell, then each exercise with its solution where the reader's code would be."""
-    cells = [next(cell for cell in chapter.cells if "setup_chapter()" in cell.source)]
+    cells = [set_up(chapter)]
     for task, stub, folded in exercises(chapter):
         solution = FOLDED.search(folded.source)[1]
         code = "".join(found[1] for found in PYTHON.finditer(solution))
@@ -87,6 +90,37 @@ def with_solutions(chapter):
         cells += [new_markdown_cell(task.source), new_code_cell(f"{code}\n\n{check}")]
         cells += [new_markdown_cell(said)] if (said := PYTHON.sub("", solution)) else []
     return new_notebook(cells=cells, metadata=chapter.metadata)
+
+
+def for_nbgrader(chapter):
+    """Each exercise with its solution, which nbgrader takes out, and its check as a test."""
+    cells = [set_up(chapter)]
+    for number, (task, stub, folded) in enumerate(exercises(chapter), start=1):
+        code = "".join(found[1] for found in PYTHON.finditer(FOLDED.search(folded.source)[1]))
+        check = ASKED.search(stub.source)[0]
+        cells.append(new_markdown_cell(task.source))
+        cells.append(graded(marked(stub.source, code), f"exercise-{number}", solution=True))
+        test = f"report = {check}\nassert report, report"
+        cells.append(graded(test, f"check-{number}", grade=True, points=task.source.count("★")))
+    return new_notebook(cells=cells, metadata=chapter.metadata)
+
+
+def marked(stub: str, solution: str) -> str:
+    """The solution, with nbgrader's marks around what stands in the place of the stub's answer."""
+    header = stub[: stub.index("    return ...")]
+    before, _, answer = solution.partition(header)
+    return f"{before}{header}    ### BEGIN SOLUTION\n{answer.rstrip()}\n    ### END SOLUTION"
+
+
+def graded(source: str, name: str, **cell):
+    """A code cell with what nbgrader has to know about it."""
+    told = {"grade": False, "solution": False, "task": False, "locked": not cell.get("solution")}
+    about = {"grade_id": name, "schema_version": 3} | told | cell
+    return new_code_cell(source, metadata={"nbgrader": about})
+
+
+def set_up(chapter):
+    return next(cell for cell in chapter.cells if "setup_chapter()" in cell.source)
 
 
 def exercises(chapter) -> Iterator[tuple]:
