@@ -158,3 +158,14 @@ def test_heads_are_a_radio_group_with_one_tab_stop(page):
     page.keyboard.press("ArrowRight")
     assert finding(page).startswith("Head 1: query")
     assert page.evaluate("() => document.activeElement.textContent") == "head 1"
+
+
+def test_the_other_heads_stay_where_they_are_when_one_is_chosen(page):
+    q, k = torch.randn(2, 4, 6, 3, generator=torch.Generator().manual_seed(0))
+    host(page, widgets.HeadExplorer([f"w{i}" for i in range(6)], q, k, names=["head 10.11"] * 4))
+    finding(page)
+    radios = page.locator("[role=radio]")
+    places = [radio.bounding_box() for radio in radios.all()]
+    radios.nth(2).click()
+    finding(page)
+    assert [radio.bounding_box() for radio in radios.all()] == places

@@ -156,6 +156,19 @@ def test_writing_can_be_watched_and_stopped(page):
     assert seen["sentence"] == follow(view, seen).finding()
 
 
+@needs_browser
+def test_the_field_shows_the_end_of_what_is_written(page):
+    view = widgets.WriterAtWork(text="Once")
+    stage(page, view)
+    page.evaluate("(text) => window.model.set('text', text)", stories(1, seed=3)[0] * 2)
+    hidden = "(field) => field.scrollWidth - field.clientWidth - field.scrollLeft"
+    field = page.get_by_role("textbox", name="the text")
+    assert field.evaluate("(field) => field.scrollWidth > field.clientWidth + 100")
+    assert field.evaluate(hidden) < 2
+    whole = page.locator(".mha-view").bounding_box()["width"]
+    assert field.bounding_box()["width"] > 0.8 * whole
+
+
 def test_only_the_layer_that_the_browser_computes_is_taken():
     widgets.WriterAtWork(Writer(16, 2, attention=FusedMultiHeadAttention))
     with pytest.raises(ValueError, match="with MultiHeadAttention, got MergeWithoutTranspose"):

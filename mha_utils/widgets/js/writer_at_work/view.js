@@ -22,8 +22,11 @@ function buildWriterAtWork(view) {
   view.finding.style.minHeight = "2.9em"; // two lines: nothing jumps while it writes
   const heat = { min: 0.1, max: 3, step: 0.1, format: (/** @type {number} */ t) => t.toFixed(1) };
   body.append(
-    controls(textField(view, "the text", "text"), slider(view, "temperature", "temperature", heat)),
-    controls(...writingButtons(view, () => drawn(compute(model, read)))),
+    controls(storyField(view)),
+    controls(
+      ...writingButtons(view, () => drawn(compute(model, read))),
+      slider(view, "temperature", "temperature", heat),
+    ),
     radios(view, "head", "head", model.get("heads")),
     view.finding,
     panel(caption("The likeliest next letters"), bars),
@@ -37,6 +40,20 @@ function buildWriterAtWork(view) {
     label(text, textLabel(state));
     view.say(describe(state));
   });
+}
+
+/**
+ * The text, as wide as the view, with its end in sight while the model writes.
+ * @param {View} view
+ */
+function storyField(view) {
+  const node = textField(view, "the text", "text");
+  const input = /** @type {HTMLInputElement} */ (node.querySelector("input"));
+  node.classList.add("mha-wide");
+  view.onChange(["text"], () => {
+    if (document.activeElement !== input) input.scrollLeft = input.scrollWidth;
+  });
+  return node;
 }
 
 /**
