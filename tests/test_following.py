@@ -1,11 +1,13 @@
 """Torch code behind a slider: run again as a view moves, its results and errors in one place."""
 
+import os
 import re
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
 from helpers import toy_explorer
+from jupyter_client.manager import start_new_kernel
 
 from mha_utils import widgets
 from mha_utils.widgets import following
@@ -198,6 +200,54 @@ def test_a_short_function_runs_once_a_frame(view, shown, loop, monkeypatch):
         view.row = row
         loop.run()
     assert loop.waits[-1] == pytest.approx(1 / 60)
+
+
+def test_without_voila_no_widget_is_needed(view, shown, monkeypatch):
+    monkeypatch.setenv("SERVER_SOFTWARE", "gunicorn/23")
+    widgets.follow(view)(lambda: view.row)
+    assert [place.text for place in shown] == ["7"]
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["with the page", "ahead of it"])
+def test_under_voila_a_widget_tells_what_a_page_without_display_ids_can_show(ahead):
+    """Such a page hears the messages of widgets, as Voila's does."""
+    told = {"VOILA_PREHEAT": "True"} if ahead else {"SERVER_SOFTWARE": "voila/0.5.13"}
+    messages = messages_until("'column 1'", (VOILA, "view.column = 1"), told)
+    sent = [m["content"] for m in messages if m["msg_type"] in ("comm_open", "comm_msg")]
+    outputs = [c for c in sent if c["data"].get("state", {}).get("outputs")]
+    texts = [[o["data"]["text/plain"] for o in c["data"]["state"]["outputs"]] for c in outputs]
+    assert texts == [["column 0", "a picture"], ["column 1", "a picture"]]
+    (shown,) = (m["content"]["data"] for m in messages if m["msg_type"] == "display_data")
+    assert {content["comm_id"] for content in outputs} == {shown[WIDGET]["model_id"]}
+
+
+def messages_until(last: str, cells: tuple[str, ...], environment: dict) -> list[dict]:
+    """What a kernel sends while it runs the cells, up to a message with these words in it."""
+    manager, client = start_new_kernel(env=os.environ | environment)
+    messages = []
+    try:
+        for code in cells:
+            client.execute(code)
+        while not messages or last not in str(messages[-1]["content"]):
+            messages.append(client.get_iopub_msg(timeout=60))
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    return messages
+
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+VOILA = """
+import matplotlib.pyplot as plt
+from mha_utils import widgets
+from mha_utils.widgets.examples import EXAMPLES
+view = EXAMPLES["HeadExplorer"]()
+view.column = 0
+@widgets.follow(view)
+def chosen():
+    print("column", view.column)
+    plt.subplots()
+"""
 
 
 @pytest.mark.parametrize("given", [(), (3,), (toy_explorer,)])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
+import ipywidgets
 import matplotlib.pyplot as plt
 import traitlets
 from IPython.core.pylabtools import print_figure
@@ -72,7 +73,7 @@ class Follower:
         self.function = function
         self.waiting, self.free_at = False, 0.0
         shown = outcome(function, strict=os.environ.get(SWITCH) == "raise") or [NOTHING]
-        self.places = [display(data, raw=True, display_id=True) for data in shown]
+        self.place = InWidget(shown) if is_voila() else BelowCell(shown)
 
     def moved(self, change=None) -> None:
         """Run soon, in the thread of the cells; once, however often it is asked meanwhile."""
@@ -88,12 +89,42 @@ class Follower:
     def update(self) -> None:
         self.waiting = False
         start = time.monotonic()
-        shown = outcome(self.function)
+        self.place.show(outcome(self.function))
+        end = time.monotonic()
+        self.free_at = end + max(FRAME, end - start)
+
+
+class BelowCell:
+    """Outputs of the cell itself, replaced by their display ids."""
+
+    def __init__(self, shown: list[dict]):
+        self.places = [display(data, raw=True, display_id=True) for data in shown]
+
+    def show(self, shown: list[dict]) -> None:
         for place, data in zip(self.places, shown + [NOTHING] * 2):
             if place is not None:  # without a kernel there is none
                 place.update(data, raw=True)
-        end = time.monotonic()
-        self.free_at = end + max(FRAME, end - start)
+
+
+class InWidget:
+    """The same in a widget, for Voila: there the server ran the cell, not the page, so the page
+    knows no display ids; the state of a widget does reach it.
+    """
+
+    def __init__(self, shown: list[dict]):
+        self.widget = ipywidgets.Output()
+        self.show(shown)
+        display(self.widget)
+
+    def show(self, shown: list[dict]) -> None:
+        kind = {"output_type": "display_data", "metadata": {}}
+        self.widget.outputs = tuple(kind | {"data": data} for data in shown)
+
+
+def is_voila() -> bool:
+    """Whether the kernel was started by Voila, with the page or ahead of it."""
+    started = os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+    return started or "VOILA_PREHEAT" in os.environ
 
 
 def outcome(function: Callable[[], Any], strict: bool = False) -> list[dict]:
