@@ -346,6 +346,45 @@ def test_wrong_types_are_named_too(call, text):
     assert result.stderr.splitlines()[-1] == f"ValueError: {text}"
 
 
+FLAGS = """
+import inspect, torch, mha_utils
+
+def flags(function):
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return [p.name for p in parameters if p.annotation is bool]
+
+def refuses(call, name):
+    try:
+        call(**{name: "no"})
+    except ValueError as error:
+        return str(error) == f"{name} must be True or False, got 'no'"
+
+x, found = torch.ones(1, 2, 4), {}
+for name in dir(mha_utils):
+    thing = getattr(mha_utils, name)
+    if inspect.isclass(thing) and issubclass(thing, torch.nn.Module):
+        make = lambda thing=thing, **more: thing(4, 2, **more)
+        for flag in flags(thing):
+            found[name, flag] = refuses(make, flag)
+        for flag in flags(thing.forward):
+            call = lambda make=make, **more: make()(x, **more)
+            found[name, "forward", flag] = refuses(call, flag)
+    elif inspect.isfunction(thing):
+        for flag in flags(thing):
+            call = lambda thing=thing, **more: thing(*[x[None]] * 3, **more)
+            found[name, flag] = refuses(call, flag)
+print(len(found), [key for key, is_refused in found.items() if not is_refused])
+"""
+
+
+def test_no_public_flag_takes_anything_but_true_and_false():
+    """Found by annotation; in a process of its own, as above."""
+    result = subprocess.run([sys.executable, "-c", FLAGS], capture_output=True, text=True)
+    number, taken = result.stdout.split(" ", 1)
+    assert int(number) >= 9, result.stderr
+    assert taken == "[]\n"
+
+
 def test_the_contract_is_executed_inside_the_package_too():
     """The suite runs with --jaxtyping-packages: a wrong return shape would raise."""
     inner = mha_utils.attention_scores.__wrapped__

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tools import mutants
+from tools.mutation.choice import tests_for
 from tools.mutation.javascript import js_mutants
 from tools.mutation.operators import OPERATORS
 from tools.mutation.python import python_mutants
@@ -174,6 +175,15 @@ def test_a_hole_survives_and_what_is_tested_is_killed(tmp_path):
     again = Trial(tmp_path, tmp_path / "log.jsonl", cache=tmp_path)
     again.verdict = lambda mutant: pytest.fail("what is in the log is not tried again")
     assert again.run(found) == noticed
+
+
+def test_what_runs_in_other_processes_is_tried_by_tests_of_its_folder():
+    rows = {
+        "starts a team": {"calls": [["distributed/team.py", "Team.run"]], "seconds": 1},
+        "adds": {"calls": [["core/steps.py", "add"]], "seconds": 1},
+    }
+    found = python_mutants("distributed/worker.py", TOY)[0], python_mutants("core/toy.py", TOY)[0]
+    assert [tests_for(each, rows, seconds=9) for each in found] == [["starts a team"], []]
 
 
 def test_a_mutant_without_end_is_killed(tmp_path, monkeypatch):

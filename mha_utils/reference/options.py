@@ -24,7 +24,7 @@ def turned(vectors, positions, head_dim: int, base: float, sign: int = 1) -> np.
 
 
 def self_attention(
-    x, parameters: dict, head_dim: int, grad_out, mask=None, positions=None, base=10_000.0
+    x, parameters: dict, head_dim: int, grad_out, mask, positions=None, base=10_000.0
 ) -> dict[str, np.ndarray]:
     """The output and the gradients of sum(out x grad_out).
 
@@ -40,7 +40,7 @@ def self_attention(
     x, grad_out = (np.asarray(a, dtype=np.float64) for a in (x, grad_out))
     num_heads = parameters["q"][0].shape[0] // head_dim
     shape = (len(x), num_heads, x.shape[1], x.shape[1])
-    masks = np.broadcast_to(True if mask is None else np.asarray(mask), shape)
+    masks = np.broadcast_to(mask, shape)
     rows = [
         _one_sequence(*given, parameters, head_dim, positions, base)
         for given in zip(x, grad_out, masks)

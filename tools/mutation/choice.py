@@ -7,6 +7,7 @@ from pathlib import Path
 from tools.mutation.python import Mutant
 
 MOST = 60  # browser tests for one mutant
+ELSEWHERE = "distributed/"  # what is called in other processes is not traced
 
 
 def diverse(rows: dict[str, dict]) -> list[str]:
@@ -23,8 +24,8 @@ def diverse(rows: dict[str, dict]) -> list[str]:
 def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
     """Tests that call the function which is changed, then those that call another of its file.
 
-    What is cached is called by one test and used by others: hence the second kind. Each kind may
-    take so many seconds in all.
+    What is cached is called by one test and used by others: hence the second kind. What runs in
+    other processes is tried by all tests of its folder. Each kind may take so many seconds in all.
     """
 
     def calls(row: dict) -> bool:
@@ -32,7 +33,8 @@ def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str
         return any(f"{name}.".startswith(f"{mutant.scope}.") for name in names)
 
     near = {t: r for t, r in rows.items() if mutant.scope and calls(r)}
-    of_file = {t: r for t, r in rows.items() if any(f == mutant.file for f, _ in r["calls"])}
+    place = ELSEWHERE if mutant.file.startswith(ELSEWHERE) else mutant.file
+    of_file = {t: r for t, r in rows.items() if any(f.startswith(place) for f, _ in r["calls"])}
     chosen = [within(diverse(kind), rows, seconds) for kind in (near, of_file)]
     return list(dict.fromkeys(itertools.chain(*chosen)))
 
