@@ -1,6 +1,7 @@
-"""Is this machine ready for the series?"""
+"""Is this machine ready for the series? Is a chapter saved where it lies?"""
 
 import importlib.metadata
+import os
 import platform
 import re
 from collections.abc import Iterator
@@ -27,6 +28,28 @@ def threads(number: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+NOT_SAVED = (
+    "Changes are not saved here, because you may not write in this folder: choose "
+    "File ▸ Save Notebook As, or open a copy of the series in a folder of your own, to keep them."
+)
+
+
+def is_saved_here() -> bool:
+    """Whether the notebook of this kernel can be written where it lies.
+
+    Jupyter's server names it in JPY_SESSION_NAME; a kernel starts in the folder of its notebook.
+    """
+    notebook = os.environ.get("JPY_SESSION_NAME", "")
+    known = [notebook] if os.path.isfile(notebook) else []
+    return all(os.access(path, os.W_OK) for path in [os.curdir, *known])
+
+
+def is_voila() -> bool:
+    """Whether the kernel was started by Voila, with the page or ahead of it: nothing is edited."""
+    started = os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
+    return started or "VOILA_PREHEAT" in os.environ
 
 
 class MachineReport:

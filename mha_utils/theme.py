@@ -10,6 +10,8 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 from matplotlib_inline.config import InlineBackend
 
+from mha_utils.machine import NOT_SAVED, is_saved_here, is_voila
+
 # Okabe & Ito (2008): eight colours that stay apart for colour-blind readers.
 OKABE_ITO = {
     "blue": "#0072B2",
@@ -71,7 +73,8 @@ RC = {
 def setup_chapter() -> None:
     """What every chapter's first cell does: four decimals, no 1e-05, the series' look, one thread.
 
-    With tensors as small as here several threads would mostly wait for each other.
+    With tensors as small as here several threads would mostly wait for each other. Who may not
+    write where the chapter lies is told.
     """
     torch.set_num_threads(1)
     torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
@@ -79,6 +82,8 @@ def setup_chapter() -> None:
     if shell := get_ipython():
         show_through(shell)
         shell.events.register("post_run_cell", name_what_is_missing)
+        if not (is_saved_here() or is_voila()):
+            print(NOT_SAVED)
 
 
 def name_what_is_missing(result) -> None:

@@ -25,7 +25,7 @@ LAYERS = {
     "facts": set(),
     "sizes": {"core", "data"},
     "cells": set(),
-    "theme": set(),
+    "theme": {"machine"},
     "machine": set(),
     "records": set(),
 }

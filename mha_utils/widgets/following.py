@@ -15,6 +15,7 @@ from IPython.core.pylabtools import print_figure
 from IPython.display import display
 
 from mha_utils.facts import SWITCH
+from mha_utils.machine import is_voila
 from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.kit.slices import kernel_loop
 
@@ -119,12 +120,6 @@ class InWidget:
     def show(self, shown: list[dict]) -> None:
         kind = {"output_type": "display_data", "metadata": {}}
         self.widget.outputs = tuple(kind | {"data": data} for data in shown)
-
-
-def is_voila() -> bool:
-    """Whether the kernel was started by Voila, with the page or ahead of it."""
-    started = os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
-    return started or "VOILA_PREHEAT" in os.environ
 
 
 def outcome(function: Callable[[], Any], strict: bool = False) -> list[dict]:
