@@ -4,6 +4,7 @@ import re
 
 import nbformat
 import pytest
+from wrong import CHAPTERS
 
 from mha_utils import checks
 from tools.build_site import ROOT
@@ -100,12 +101,19 @@ def test_notes_have_minutes_questions_and_mistakes(lesson):
 def test_every_exercise_of_every_chapter_is_found():
     for path in chapters():
         chapter = nbformat.read(path, as_version=4)
-        asked = [c.source for c in chapter.cells if c.source.startswith("### Exercise")]
-        found = with_solutions(chapter)
-        assert [c.source for c in found.cells if c.source.startswith("### Exercise")] == asked
+        asked = re.findall(r"^### .*Exercise.*$", text_of(chapter), re.MULTILINE)
+        assert asked, path.name
+        for found in (with_solutions(chapter), for_nbgrader(chapter)):
+            tasks = [c.source for c in found.cells if "Exercise" in c.source.split("\n")[0]]
+            assert [task.split("\n")[0] for task in tasks] == asked
+            assert "<details>" not in text_of(found), path.name  # nor another one's solution
         assert all(text in notes(path.name[:2], chapter) for text in ("Time:", "What learners get"))
         left = without_solutions(chapter, ["01"])
-        assert not re.search("<summary>(?!Hint)", "".join(c.source for c in left.cells)), path.name
+        assert not re.search("<summary>(?!Hint)", text_of(left)), path.name
+
+
+def text_of(chapter) -> str:
+    return "\n".join(cell.source for cell in chapter.cells)
 
 
 def test_a_chapter_that_is_not_there(capsys):
@@ -139,3 +147,16 @@ def test_exercises_are_ready_for_nbgrader(path):
         exec(taken, names)
         with pytest.raises(AssertionError, match="not solved yet"):
             exec(test.source, names)
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+def test_a_wrong_answer_gets_no_points_and_is_told_why(path):
+    """The cell of nbgrader raises, with the sentence that the chapter's own check says."""
+    graded = for_nbgrader(nbformat.read(path, as_version=4)).cells
+    tests = [c.source for c in graded if c.metadata and c.metadata["nbgrader"]["grade"]]
+    assert tests
+    for source in tests:
+        check, answer = re.search(r"checks\.(\w+)\((\w+)", source).groups()
+        wrong, leads = CHAPTERS[path.name[:2]][check][0]
+        with pytest.raises(AssertionError, match=re.escape(leads)):
+            exec(source, {"checks": checks, answer: wrong})

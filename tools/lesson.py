@@ -25,7 +25,7 @@ from tools.planting import ROOT
 FOLDED = re.compile(r"<details><summary>(?!Hint).*?</summary>\s*(.*?)\s*</details>\s*", re.DOTALL)
 PYTHON = re.compile(r"```python\n(.*?)```\s*", re.DOTALL)
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((\d\d)_\w+\.ipynb\)")
-EXERCISE = re.compile(r"^### (Exercise.*)$", re.MULTILINE)
+EXERCISE = re.compile(r"^### (.*\bExercise\b.*)$", re.MULTILINE)
 ASKED = re.compile(r"^checks\.(check_\w+)\(.*\)$", re.MULTILINE)
 BET = re.compile(r"^(.+)\nThe answer: (.+)$", re.MULTILINE)  # as stored where a bet is settled
 STUB = "# your turn"
@@ -124,10 +124,17 @@ def set_up(chapter):
 
 
 def exercises(chapter) -> Iterator[tuple]:
-    """The cells of each exercise: what is asked, the stub with its check, hint and solution."""
-    for task, stub, folded in zip(chapter.cells, chapter.cells[1:], chapter.cells[2:]):
-        if EXERCISE.search(task.source) and STUB in stub.source:
-            yield task, stub, folded
+    """The cells of each exercise: what is asked, the stub with its check, hint and solution.
+
+    What is asked often stands in one cell with the solution of the exercise before: not here.
+    """
+    task = None
+    for cell, folded in zip(chapter.cells, chapter.cells[1:]):
+        if cell.cell_type == "markdown":
+            *_, heading = None, *EXERCISE.finditer(cell.source)
+            task = heading and new_markdown_cell(cell.source[heading.start() :])
+        elif STUB in cell.source and task:
+            yield task, cell, folded
 
 
 def slides(chapter) -> tuple[str, dict]:
