@@ -42,6 +42,38 @@ def test_the_page_finds_the_words_that_python_finds(text):
     assert found == WORDS[text].split()
 
 
+@pytest.mark.parametrize("width", [400, 1060])
+def test_many_heads_scroll_in_a_box_of_their_own_which_shows_the_chosen_one(page, width):
+    page.set_viewport_size({"width": width, "height": 500})
+    q, k = torch.randn(2, 72, 9, 3, generator=torch.Generator().manual_seed(0))
+    view = widgets.HeadExplorer([f"w{i}" for i in range(9)], q, k, head=71)
+    host(page, view)
+    box, radios = page.locator(".mha-heads"), page.locator("[role=radio]")
+    assert box.bounding_box()["height"] < 230
+    for head in (71, 0, 40):
+        set_traits(page, view, head=head)
+        inside, chosen = box.bounding_box(), radios.nth(head).bounding_box()
+        assert inside["y"] <= chosen["y"]
+        assert chosen["y"] + chosen["height"] <= inside["y"] + inside["height"] + 1
+        assert page.evaluate("scrollY") == 0, "the page stays where it is"
+    page.set_viewport_size({"width": 1400, "height": 1000})
+
+
+def test_a_shorter_finding_moves_nothing_below_it(page):
+    page.set_viewport_size({"width": 400, "height": 900})
+    words = ["a", "word that is so long that the sentence above needs another line"]
+    view = widgets.HeadExplorer(words, *torch.eye(2).repeat(2, 1, 1, 1))
+    host(page, view)
+    tops = []
+    for row in (0, 1, 0, 1):
+        set_traits(page, view, row=row)
+        tops.append(page.locator(".mha-panels").bounding_box()["y"])
+    assert tops[0] < tops[1] == tops[2] == tops[3]
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    set_traits(page, view, row=0)
+    assert page.locator(".mha-panels").bounding_box()["y"] < tops[0], "a wider page needs less"
+
+
 @pytest.mark.parametrize(("embed_dim", "given"), [(12, 3), (16, 1), (30, 30), (7, 7)])
 def test_every_cut_is_that_of_split_heads(page, embed_dim, given):
     length = 6

@@ -81,11 +81,25 @@ def test_the_list_brings_two_maps_and_takes_them_away(page):
     host(page, explorer())
     choice, pictures = page.get_by_label("compare with"), page.locator("canvas[role]")
     assert choice.locator("option").all_inner_texts() == ["none", "head 0", "head 1", "head 2"]
-    for name, count, other in (("head 1", 4, 1), ("head 0", 4, 0), ("none", 2, None)):
+    for name, count, other in (("head 1", 3, 1), ("head 0", 3, 0), ("none", 2, None)):
         choice.select_option(name)
         finding(page)
         assert pictures.count() == count
         assert page.evaluate("() => window.model.get('other')") == other
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [760, 1060])
+def test_to_compare_makes_the_view_no_higher(page, width):
+    page.set_viewport_size({"width": width, "height": 700})
+    host(page, explorer())
+    view, pictures = page.locator(".mha-view"), page.locator("canvas[role]")
+    alone = view.bounding_box()["height"]
+    set_traits(page, explorer(), other=1)
+    assert view.bounding_box()["height"] <= alone
+    assert len({picture.bounding_box()["y"] for picture in pictures.all()}) == 1, "side by side"
+    set_traits(page, explorer(), other=None)
+    assert view.bounding_box()["height"] == alone
 
 
 @needs_browser

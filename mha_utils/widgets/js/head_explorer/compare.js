@@ -29,8 +29,8 @@ export function otherChoice(view) {
 }
 
 /**
- * The map of the other head and the difference, behind the panel of the first map while there is
- * a head to compare with. `prepare` makes a picture answer to keys and the pointer.
+ * The map of the other head and the difference, in the place of a panel while there is a head to
+ * compare with. `prepare` makes a picture answer to keys and the pointer.
  * @param {View} view
  * @param {string} keys
  * @param {(canvas: Canvas) => void} prepare
@@ -46,15 +46,16 @@ export function otherPanels(view, keys, prepare) {
   ];
   return {
     /**
-     * @param {HTMLElement} first
+     * @param {HTMLElement} alone what is shown instead where nothing is compared
      * @param {State} state
      * @param {Colours} colours
      */
-    draw(first, state, colours) {
+    draw(alone, state, colours) {
       const isOn = state.difference !== null;
-      if (isOn !== panels[0].isConnected) {
-        if (isOn) first.after(...panels);
-        else panels.forEach((node) => node.remove());
+      if (isOn && alone.isConnected) alone.replaceWith(...panels);
+      if (!isOn && panels[0].isConnected) {
+        panels[0].before(alone);
+        panels.forEach((node) => node.remove());
       }
       if (!state.otherWeights) return;
       drawMap(map, { ...state, weights: state.otherWeights }, colours);

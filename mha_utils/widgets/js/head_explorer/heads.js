@@ -20,7 +20,7 @@ export function headButtons(view) {
   const all = []; // a button is made once and shown when there are so many heads
   /** @type {typeof all} */
   let shown = [];
-  let [pause, chosen] = [0, 0];
+  let [pause, chosen] = [0, -1];
   ringKeys(view, node, () => Math.min(model.get("head"), shown.length - 1), () => shown);
   view.onStop(() => clearTimeout(pause));
 
@@ -31,6 +31,11 @@ export function headButtons(view) {
     node.append(...all.slice(shown.length, count));
     shown = all.slice(0, count);
     markChosen(shown, chosen);
+  };
+  const showChosen = () => {
+    const { offsetTop, offsetHeight } = shown[chosen];
+    const last = offsetTop + offsetHeight - node.clientHeight;
+    node.scrollTop = Math.min(Math.max(node.scrollTop, last), offsetTop);
   };
   const drawAll = view.guarded((/** @type {State} */ { length, weightsOf }) =>
     shown.forEach(({ map }, h) => {
@@ -46,6 +51,7 @@ export function headButtons(view) {
       chosen = state.head;
       if (shown.length !== state.numHeads) show(state.numHeads);
       else if (isOther) markChosen(shown, chosen);
+      if (isOther) showChosen();
       clearTimeout(pause);
       pause = setTimeout(() => drawAll(state), PAUSE);
     },

@@ -36,7 +36,7 @@ function buildHeadExplorer(view) {
   const heads = headButtons(view);
   const output = model.get("value_dim") ? outputTable() : null;
   const isSingle = model.get("shape")[0] === 1 && !model.get("resplit");
-  const first = panel(map, scale(), hint(NOTE));
+  const [first, row] = [panel(map, scale(), hint(NOTE)), panel(bars, sums)];
   const work = (/** @type {Canvas} */ canvas) => {
     chooseWithKeys(view, canvas);
     if (canvas !== bars) chooseWithPointer(view, canvas);
@@ -47,14 +47,14 @@ function buildHeadExplorer(view) {
     ...(model.get("features").length ? [vocabularyPanel(view)] : []),
     ...(isSingle ? [] : [heads.node]),
     view.finding,
-    element("div", { class: "mha-panels" }, first, panel(bars, sums)),
+    element("div", { class: "mha-panels" }, first, row),
     ...(output ? [output.node] : []),
   );
   [map, bars].forEach(work);
   const cache = cached(model);
   scene(view, TRAITS.split(" "), (colours) => {
     const state = compute(model, cache);
-    others?.draw(first, state, colours);
+    others?.draw(row, state, colours);
     drawMap(map, state, colours);
     drawBars(bars, state, colours);
     writeSums(sums, state);

@@ -36,6 +36,7 @@ export function mounted(build) {
     el.append(root);
     root.addEventListener("keydown", keepKeysInside);
     const view = plainView(model, body, finding, problem);
+    keepHeight(view, finding);
     view.onChange(["problem"], () => showProblem(problem, model.get("problem")));
     view.guarded(build)(view);
     return view.stop;
@@ -143,6 +144,21 @@ function watchTheme(view, draw) {
     observer.disconnect();
     query.removeEventListener("change", draw);
   });
+}
+
+/**
+ * What is below a node stays in place when its text needs fewer lines than before.
+ * @param {View} view
+ * @param {HTMLElement} node
+ */
+function keepHeight(view, node) {
+  let width = -1;
+  const observer = new ResizeObserver(() => {
+    if (width !== (width = node.clientWidth)) node.style.minHeight = "";
+    node.style.minHeight = `${node.offsetHeight}px`;
+  });
+  observer.observe(node);
+  view.onStop(() => observer.disconnect());
 }
 
 /**
