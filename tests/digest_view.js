@@ -32,6 +32,7 @@
       return `id-${ids.indexOf(id)}`;
     });
   };
+  const keptHeight = /(<p class="mha-finding"[^>]*) style="min-height: \d+px;"/;
   const valueOf = (node) => (
     node.type === "checkbox" || node.type === "radio" ? node.checked : node.value);
 
@@ -39,7 +40,7 @@
     const root = document.querySelector(".mha-view");
     const all = [...root.querySelectorAll("*")];
     const page = {
-      html: numbered(root.outerHTML),
+      html: numbered(root.outerHTML.replace(keptHeight, "$1")),
       values: [...root.querySelectorAll("input, select")].map(valueOf),
       focus: all.indexOf(document.activeElement),
       hatch: window.hatch,
