@@ -152,9 +152,10 @@ function watchTheme(view, draw) {
  * @param {HTMLElement} node
  */
 function keepHeight(view, node) {
-  let width = -1;
+  let [width, least] = [-1, ""];
   const observer = new ResizeObserver(() => {
-    if (width !== (width = node.clientWidth)) node.style.minHeight = "";
+    if (width < 0) least = node.style.minHeight;
+    if (width !== (width = node.clientWidth)) node.style.minHeight = least;
     node.style.minHeight = `${node.offsetHeight}px`;
   });
   observer.observe(node);
