@@ -6,7 +6,7 @@ HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home
 export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test tour notebooks views experiments site lesson style media tweaks faults mutants named roundings bench-views bench versions lock clean
+.PHONY: help lab test tour notebooks views experiments site lesson style media badges tweaks faults mutants named roundings bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -48,6 +48,9 @@ style: $(VENV)/lab,test.ok  ## print the guide's numbers for each chapter
 
 media: $(VENV)/lab,test.ok  ## draw the pictures in media/ again
 	@$(BIN)/python media/src/pictures.py && PYTHONPATH=. $(BIN)/python media/src/moving.py
+
+badges: $(VENV)/lab,test.ok  ## README's badges, of `repository` in pyproject.toml
+	@$(BIN)/python -m tools.badges
 
 tweaks: $(VENV)/lab,test.ok  ## change what readers change, in the chapters that train, too
 	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks.py tests/test_facts_can_fail.py

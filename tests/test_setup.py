@@ -153,6 +153,17 @@ def test_environment_yml_leaves_pip_to_the_readme():
         assert line in (ROOT / "README.md").read_text()
 
 
+def test_binder_makes_the_same_environment():
+    """In a folder of its own: of the one above it Binder would install Python alone."""
+    listed = (ROOT / "environment.yml").read_text().split("name:")[1]
+    assert (ROOT / "binder" / "environment.yml").read_text() == f"name:{listed}"
+    script = ROOT / "binder" / "postBuild"
+    assert os.access(script, os.X_OK)
+    text = script.read_text()
+    assert f"--index-url {PYTORCH}" in text
+    assert '--constraint requirements.lock --editable ".[lab]"' in text
+
+
 @pytest.fixture
 def machine(monkeypatch, tmp_path):
     """A machine with nothing installed; the folder of its programs."""

@@ -14,6 +14,7 @@ import nbformat
 from sphinx.cmd.build import main as sphinx
 
 from mha_utils.widgets.kit.page import embed, host_script
+from tools.badges import repository, with_badges
 from tools.notebooks import FOLDER, STATE, WIDGET, chapters, execute, merge_streams, small_png
 
 ROOT = FOLDER.parent
@@ -65,6 +66,7 @@ def build(target: Path, executed: Path | None = None) -> Path:
             notebook = nbformat.read(path, as_version=4)
             execute(notebook)
         embed_views(notebook)
+        add_badges(notebook, path.stem)
         nbformat.write(notebook, source / "notebooks" / path.name)
         print(f"site: {path.name}", flush=True)
     site = target / "site"
@@ -77,7 +79,7 @@ def build(target: Path, executed: Path | None = None) -> Path:
 def front_page() -> str:
     """The README without what is about installing, and a table of contents."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    head, _, _ = readme.partition("## Start")
+    head, _, _ = with_badges(readme, repository(), told=True).partition("## Start")
     table = readme.partition("## Chapters")[2].partition("\n## ")[0]
     contents = "\n".join(f"notebooks/{path.stem}" for path in chapters())
     return (
@@ -86,6 +88,12 @@ def front_page() -> str:
         "change the code, clone the series and open it in JupyterLab.\n\n"
         f"```{{toctree}}\n:hidden:\n{contents}\n```\n"
     )
+
+
+def add_badges(notebook, name: str) -> None:
+    """Below the title of a chapter, where its badges lead to the chapter itself."""
+    title = notebook.cells[0]
+    title.source = with_badges(title.source, repository(), name, "../", told=True)
 
 
 def embed_views(notebook) -> None:
