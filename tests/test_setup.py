@@ -164,6 +164,19 @@ def test_binder_makes_the_same_environment():
     assert '--constraint requirements.lock --editable ".[lab]"' in text
 
 
+def test_a_chapter_for_voila_finds_its_pictures_below_it(tmp_path):
+    """As the guide says to copy it: Voila stops at a path that leads out of its folder."""
+    guide = (ROOT / "docs" / "where-it-runs.md").read_text("utf-8")
+    (copying,) = re.findall(r"```sh\n(.*?)voila (\S+)\n```", guide, re.DOTALL)
+    commands, shown = (text.replace("build/app", str(tmp_path)) for text in copying)
+    subprocess.run(["sh", "-ec", commands], cwd=ROOT, check=True)
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", Path(shown).read_text("utf-8"))
+    assert len(pictures) == 2
+    for picture in pictures:
+        assert (tmp_path / picture).resolve().is_relative_to(tmp_path)
+        assert (tmp_path / picture).exists()
+
+
 @pytest.fixture
 def machine(monkeypatch, tmp_path):
     """A machine with nothing installed; the folder of its programs."""
