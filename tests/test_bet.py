@@ -1,6 +1,7 @@
 """A bet: chosen by the reader, settled by the notebook, counted in the recap."""
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from view_host import axe_violations, finding, host, needs_browser, set_traits, wear_theme
 
 from mha_utils import widgets
@@ -164,3 +165,12 @@ def test_without_jupyterlab_it_says_what_to_do(page, before):
     host(page, view, before=before)
     assert page.get_by_role("button").count() == 0
     assert finding(page) == view.finding()
+
+
+@pytest.mark.parametrize(("server", "shown"), [("voila/0.5.13", False), ("", True)])
+def test_an_app_has_no_button_for_edits(monkeypatch, server, shown):
+    monkeypatch.delenv("VOILA_PREHEAT", raising=False)
+    monkeypatch.setenv("SERVER_SOFTWARE", server)
+    formatter = DisplayFormatter()
+    assert bool(formatter.format(widgets.RunBelow())[0]) == shown
+    assert formatter.format(widgets.Bet("How many?", [1, 2]))[0]

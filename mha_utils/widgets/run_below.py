@@ -1,5 +1,6 @@
 """A button that runs a changed cell and everything below it."""
 
+from mha_utils.machine import is_voila
 from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.kit.still import picture
 
@@ -16,3 +17,8 @@ class RunBelow(LiveView):
 
     def still(self):
         return picture(MENU)
+
+    def _ipython_display_(self) -> None:
+        """Nothing in an app of Voila, in which nothing is edited; elsewhere as other views."""
+        if not is_voila():
+            raise NotImplementedError
