@@ -6,6 +6,7 @@ import torch
 
 from mha_utils import data
 from mha_utils.core.contracts import require_sizes
+from mha_utils.core.modules import MultiHeadAttention
 
 
 def usable(most: int = 64, **sizes) -> int | tuple[int, ...]:
@@ -108,6 +109,29 @@ def usable_device(name) -> str:
         print(f"There is no device {name!r} here that this chapter can use. We go on with 'cpu'.")
         return "cpu"
     return name
+
+
+def usable_layer(layer, D: int, H: int, may_drop: bool = False) -> MultiHeadAttention:
+    """A layer from D to D with H heads, all with biases and keys of their own, no rotary.
+
+    If it is another, that is said, and a new one of this kind taken.
+    """
+    plain = MultiHeadAttention(D, H, dtype=layer_dtype(layer))
+    shapes = {name: p.shape for name, p in plain.named_parameters()}
+    other = not isinstance(layer, MultiHeadAttention) or layer.rotary is not None
+    other = other or shapes != {name: p.shape for name, p in layer.named_parameters()}
+    if not other and (may_drop or not layer.dropout):
+        return layer
+    kind = "with biases, without rotary" + ("" if may_drop else ", without dropout")
+    print(f"The cells below need a MultiHeadAttention({D}, {H}), each head with keys", end=" ")
+    print(f"of its own, {kind}. We go on with one.")
+    return plain
+
+
+def layer_dtype(layer) -> torch.dtype:
+    """Of the first parameter of a module; what torch takes by itself if there is none."""
+    numbers = [*layer.parameters()] if isinstance(layer, torch.nn.Module) else []
+    return numbers[0].dtype if numbers else torch.get_default_dtype()
 
 
 def nearest(name: str, size, most: int) -> int:

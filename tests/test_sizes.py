@@ -6,10 +6,12 @@ import sys
 import pytest
 import torch
 
+from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, Rotary
 from mha_utils.sizes import (
     several,
     usable,
     usable_device,
+    usable_layer,
     usable_mask,
     usable_place,
     usable_probability,
@@ -35,6 +37,32 @@ from mha_utils.sizes import (
 def test_what_is_possible_stays_without_a_word(sizes, found, capsys):
     assert usable(**sizes) == found
     assert capsys.readouterr().out == ""
+
+
+LAYERS = {
+    "a plain one": (MultiHeadAttention(8, 2), True),
+    "fused": (FusedMultiHeadAttention(8, 2), True),
+    "its drops are allowed": (MultiHeadAttention(8, 2, dropout=0.5), True, True),
+    "it drops": (MultiHeadAttention(8, 2, dropout=0.5), False),
+    "without biases": (MultiHeadAttention(8, 2, bias=False), False),
+    "shared heads": (MultiHeadAttention(8, 2, num_kv_heads=1), False),
+    "other heads": (MultiHeadAttention(8, 2, head_dim=5), False),
+    "turned": (MultiHeadAttention(8, 2, rotary=Rotary(4)), False),
+    "another module": (torch.nn.Linear(8, 8).double(), False),
+    "a class": (MultiHeadAttention, False),
+    "a number": (3, False),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_another_kind_is_replaced_and_said(name, capsys):
+    given, fits, *may_drop = LAYERS[name]
+    found = usable_layer(given, 8, 2, *may_drop)
+    assert (found is given) == fits
+    assert bool(capsys.readouterr().out) != fits
+    assert found(torch.ones(1, 3, 8, dtype=found.q_proj.weight.dtype)).shape == (1, 3, 8)
+    assert (found.q_proj.weight.dtype == torch.float64) == (name == "another module")
+    assert found.dropout == 0 or fits
 
 
 FIRST = "the cat sat on the mat because it was tired"
