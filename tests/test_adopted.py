@@ -5,8 +5,8 @@ import strangers
 import torch
 import wild
 
-from mha_utils import MultiHeadAttention, leak_map
-from mha_utils.checks import adopt
+from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, leak_map
+from mha_utils.checks import adopt, usable_class
 from mha_utils.museum import with_numbers
 from mha_utils.writing.writer import Writer
 
@@ -70,3 +70,26 @@ def test_what_it_cannot_take_is_refused():
 def test_weights_are_returned_where_there_are_some():
     _, weights = adopt(strangers.EncoderSelfAttention)(8, 2)(X, need_weights=True)
     assert weights.shape == (2, 2, 5, 5)
+
+
+@pytest.mark.parametrize("kind", [MultiHeadAttention, FusedMultiHeadAttention, Causal])
+def test_a_class_that_runs_is_used_without_a_word(kind, capsys):
+    assert usable_class(kind) is kind
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("kind", [torch.nn.MultiheadAttention, strangers.EncoderSelfAttention])
+def test_a_class_that_is_called_otherwise_is_adopted_and_that_is_said(kind, capsys):
+    found = usable_class(kind)
+    assert found.__name__ == kind.__name__
+    assert capsys.readouterr().out == (
+        f"{kind.__name__} is called in a way of its own; `checks.adopt` calls it so.\n"
+    )
+    leaks = leak_map(lambda one: with_numbers(found)(one[None], is_causal=True)[0], X[0])
+    assert leaks.triu(1).max() == 0
+
+
+@pytest.mark.parametrize("kind", [torch.nn.Linear, MultiHeadAttention(8, 2), 3, None])
+def test_what_cannot_be_used_is_replaced_by_ours_and_that_is_said(kind, capsys):
+    assert usable_class(kind) is MultiHeadAttention
+    assert "cannot be used here (" in capsys.readouterr().out

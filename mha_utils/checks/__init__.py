@@ -14,6 +14,7 @@ from mha_utils.checks.module import (
     adopt,
     check_module,
     proposal,
+    usable_class,
     with_options,
 )
 from mha_utils.checks.report import Report

@@ -1,5 +1,7 @@
 """Your own class in the place of our layer: for leak maps, probes, views and chapter 16's model."""
 
+import contextlib
+
 import torch
 from torch import nn
 
@@ -49,6 +51,39 @@ def adopt(answer, adapter: Adapter | None = None, **options) -> type[MultiHeadAt
 
     Adopted.__name__ = Adopted.__qualname__ = name_of(answer)
     return Adopted
+
+
+def usable_class(answer, **options):
+    """The class if it is called as ours is, and adopted if that helps; what is done is said.
+
+    Args:
+        answer: a class, or a function that makes a module from a width and a number of heads.
+        options: of `adopt`.
+
+    Returns:
+        what makes a causal layer; `MultiHeadAttention` if no way is found.
+    """
+    if runs(answer):
+        return answer
+    name = name_of(answer) if callable(answer) else repr(answer)
+    reason = "needed is a class, or a function of a width and a number of heads"
+    if callable(answer) and not isinstance(answer, nn.Module):
+        try:
+            adopted = adopt(answer, **options)
+            if runs(adopted):
+                print(f"{name} is called in a way of its own; `checks.adopt` calls it so.")
+                return adopted
+        except ValueError as error:
+            reason = str(error).splitlines()[0]
+    print(f"{name} cannot be used here ({reason}). We go on with MultiHeadAttention.")
+    return MultiHeadAttention
+
+
+def runs(kind) -> bool:
+    """Whether a causal call on (1, 3, 8) gives as much."""
+    with contextlib.suppress(Exception):
+        return kind(8, 2)(torch.ones(1, 3, 8), is_causal=True).shape == (1, 3, 8)
+    return False
 
 
 def with_biases(layer: nn.Module) -> dict[str, torch.Tensor]:
