@@ -1,6 +1,7 @@
 """The benchmark measures what it says, refuses to compare unlike things, and records where."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -83,6 +84,8 @@ def test_peak_bytes_sees_inside_a_kernel(capfd):
     rows = torch.randn(100, 1000).T  # softmax makes its own copy of a turned tensor
     assert peak_bytes(lambda: rows.softmax(dim=-1)) >= 400_000
     assert "profiler" not in capfd.readouterr().err
+    os.write(2, b"afterwards errors are seen again")
+    assert capfd.readouterr().err == "afterwards errors are seen again"
 
 
 @pytest.mark.parametrize("is_training", [False, True])

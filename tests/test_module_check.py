@@ -15,7 +15,7 @@ from torch import nn
 from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, attend
 from mha_utils.checks import __main__ as check
 from mha_utils.checks import check_multi_head_attention
-from mha_utils.checks.module import Adapter, adapter_for
+from mha_utils.checks.module import Adapter, adapter_for, diagnosis
 from mha_utils.checks.module.attempts import dropout_findings
 from mha_utils.checks.module.dropout import NO_DROPOUT, RIGHT
 from mha_utils.checks.module.scenarios import (
@@ -29,6 +29,15 @@ from mha_utils.museum import DROPPING, MUSEUM, Steps, bug
 
 ROOT = Path(__file__).parents[1]
 CAUSAL = {"causal": True}
+
+
+@pytest.mark.parametrize(("number", "named"), [(1, 1), (diagnosis.FEW, 4), (diagnosis.FEW + 1, 0)])
+def test_a_few_bugs_that_nothing_tells_apart_are_all_named(monkeypatch, number, named):
+    monkeypatch.setattr(diagnosis, "candidates", lambda fills: [tuple(MUSEUM[:number])])
+    monkeypatch.setattr(diagnosis, "equals", lambda *given: True)
+    attempt, adapter = object.__new__(diagnosis.Attempt), adapter_for(MultiHeadAttention)
+    found = diagnosis.same_bugs([(attempt, True), (attempt, False)], adapter, seed=0)
+    assert found == list(MUSEUM[:named])
 
 
 def adapter_of_list(head_list) -> Adapter:

@@ -98,6 +98,10 @@ def test_who_ended_is_named_and_not_who_waited_for_it(team):
         assert str(caught.value) == "wait: rank 2 ended (exit code 7)"
 
 
+def test_the_limit_of_the_group_is_longer_than_ours_which_names_who_is_lost():
+    assert 100 * Team(1).seconds < team_module.FOREVER
+
+
 @pytest.mark.parametrize("how", ENDS)
 def test_if_one_is_lost_all_are_ended_and_the_next_call_starts_new_ones(team, how):
     stumble = from_notebook(STUMBLE, "stumble", os=os, signal=signal)

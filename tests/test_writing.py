@@ -233,10 +233,10 @@ def test_a_choice_has_to_give_chances(capsys, choose, is_usable):
 @pytest.mark.parametrize("name", writing.LESSONS)
 def test_the_record_is_complete(name):
     lesson, rows = writing.LESSONS[name], writing.recorded(name)
-    assert [len(seen) for seen in rows] == [len(lesson.kept)] * len(writing.SEEDS)
+    assert [[row["step"] for row in seen] for seen in rows] == [[*lesson.kept]] * len(writing.SEEDS)
     for measured in (row for seen in rows for row in seen):
         marks = {"words", "pronoun", "name", "thing"}
-        assert set(measured) == {"text", "loss", "remembered"} | marks
+        assert set(measured) == {"step", "text", "loss", "remembered"} | marks
         assert set(measured["remembered"]) == marks - {"words"}
 
 

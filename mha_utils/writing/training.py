@@ -71,7 +71,7 @@ def learn(lesson: Lesson, seed: int) -> tuple[Writer, list[dict], torch.Tensor]:
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: pace(step, steps))
     for step in range(steps + 1):
         if step in lesson.kept:
-            rows.append(measure(model))
+            rows.append({"step": step} | measure(model))
             maps.append(last_maps(model) if lesson is LESSONS["right"] else torch.zeros(1))
         loss = loss_of(model, stories(16, seed=1_000_000 * (seed + 1) + step))
         optimizer.zero_grad()
