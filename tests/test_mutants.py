@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tools import mutants
-from tools.mutation.choice import tests_for
+from tools.mutation.choice import choose_tests
 from tools.mutation.javascript import js_mutants
 from tools.mutation.operators import OPERATORS
 from tools.mutation.python import python_mutants
@@ -183,7 +183,7 @@ def test_what_runs_in_other_processes_is_tried_by_tests_of_its_folder():
         "adds": {"calls": [["core/steps.py", "add"]], "seconds": 1},
     }
     found = python_mutants("distributed/worker.py", TOY)[0], python_mutants("core/toy.py", TOY)[0]
-    assert [tests_for(each, rows, seconds=9) for each in found] == [["starts a team"], []]
+    assert [choose_tests(each, rows, seconds=9) for each in found] == [["starts a team"], []]
 
 
 def test_a_mutant_without_end_is_killed(tmp_path, monkeypatch):

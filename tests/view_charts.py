@@ -48,9 +48,11 @@ def head_explorer(view, seen) -> None:
     weights = attention_weights(attention_scores(q, k) / view.temperature, mask)
     row, column = clamp(view.row, length - 1), clamp(view.column, length - 1)
     head = clamp(view.head, view.num_heads - 1)
-    *small, large, bars = seen["pictures"]
-    if view.other is not None:
-        *small, large, other, less = [*small, large]
+    if view.other is None:  # the bars stand where the other head is compared
+        *small, large, bars = seen["pictures"]
+        check_query(view, seen, bars, words, (q, k, weights))
+    else:
+        *small, large, other, less = seen["pictures"]
         check_comparison(view, weights, (other, less))
     for picture, each in zip(small, weights):
         check_image(of(picture, "image")[0], each)
@@ -73,12 +75,6 @@ def head_explorer(view, seen) -> None:
     places = (where[:, :3] - [left, left, 0]) / side
     assert {tuple(np.round(place).astype(int)) for place in places} == future
     np.testing.assert_allclose(places, places.round(), atol=1e-6)
-    check_bars(bars, weights[head, row], tuple(range(row + 1, length)) if view.causal else ())
-    for j, bar in enumerate(of(bars, "rect")):
-        assert (bar["fill"] == HATCH) == (view.causal and j > row)
-    check_bar_texts(bars, words, weights[head, row].tolist(), view.causal * (row + 1))
-    chosen = [rgb(frame["stroke"]) == rgb(MARK) for frame in of(bars, "frame")]
-    assert chosen == [j == column for j in range(length)]
     if length <= 20:
         rows = [t for t in of(large, "text") if not t["turned"]]
         assert [t["text"] for t in rows] == [t["text"] for t in of(large, "text") if t["turned"]]
@@ -87,6 +83,20 @@ def head_explorer(view, seen) -> None:
             assert abs(text["y"] - left - (i + 0.5) * side) < 1
         for i, text in enumerate(t for t in of(large, "text") if t["turned"]):
             assert abs(text["x"] - left - (i + 0.5) * side) < 1
+
+
+def check_query(view, seen, bars: dict, words: list, parts: tuple) -> None:
+    """The bars of the chosen query, and the sums of the chosen cell."""
+    q, k, weights = parts
+    length = len(words)
+    row, column = clamp(view.row, length - 1), clamp(view.column, length - 1)
+    head = clamp(view.head, view.num_heads - 1)
+    check_bars(bars, weights[head, row], tuple(range(row + 1, length)) if view.causal else ())
+    for j, bar in enumerate(of(bars, "rect")):
+        assert (bar["fill"] == HATCH) == (view.causal and j > row)
+    check_bar_texts(bars, words, weights[head, row].tolist(), view.causal * (row + 1))
+    chosen = [rgb(frame["stroke"]) == rgb(MARK) for frame in of(bars, "frame")]
+    assert chosen == [j == column for j in range(length)]
     table = {line[0]: line[-1] for line in seen["tables"][0]}
     require_number(table["sum = q · k"], (q[head, row] @ k[head, column]).item())
     score = attention_scores(q, k)[head, row, column].item()

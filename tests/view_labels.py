@@ -11,7 +11,7 @@ from tools.suite.comparing import same_text
 
 ARROWS = "arrow keys choose"
 EXPLORER = f"{ARROWS} a query and a key, Enter locks the query"
-COMPARING = [  # pictures between those of the explorer, while there is a head to compare with
+COMPARING = [  # pictures in the place of the bars, while there is a head to compare with
     f"Map of the other head's weights: {EXPLORER}",
     f"Map of the first head less the other: {EXPLORER}",
 ]
@@ -204,7 +204,7 @@ def check_labels(view, seen: dict) -> None:
     heads = len(getattr(view, "heads", []))
     names = [name.format(heads=heads) for name in KEYED.get(view.script, [])]
     if getattr(view, "other", None) is not None:
-        names[1:1] = COMPARING
+        names[1:] = COMPARING
     assert [picture["label"] for picture in keyed] == names
     assert all(picture["isStop"] for picture in keyed)
     assert not any(picture["isStop"] for picture in seen["pictures"] if picture not in keyed)

@@ -21,7 +21,7 @@ def diverse(rows: dict[str, dict]) -> list[str]:
     return sorted(rows, key=lambda t: (places[t], rows[t]["seconds"]))
 
 
-def tests_for(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
+def choose_tests(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
     """Tests that call the function which is changed, then those that call another of its file.
 
     What is cached is called by one test and used by others: hence the second kind. What runs in

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools import bundle
 from tools.mutation.calls import ARGUMENTS, calls_of, calls_of_chapter, calls_of_tests
-from tools.mutation.choice import tests_for, views_of
+from tools.mutation.choice import choose_tests, views_of
 from tools.mutation.python import Mutant
 from tools.planting import ROOT, changed, copy_project
 from tools.planting.witnesses import by_chapter, by_tests, preload
@@ -63,7 +63,7 @@ class Trial:
     def verdict(self, mutant: Mutant) -> str | None:
         """What notices a mutant; a test that is red without it as well does not count."""
         is_script = mutant.file.endswith(".js")
-        names = [] if is_script else tests_for(mutant, self.tests, SECONDS["tests"])
+        names = [] if is_script else choose_tests(mutant, self.tests, SECONDS["tests"])
         with self.planted(mutant):
             by = self.by_views(mutant) if is_script else self.by_tests(names)
         is_test = by is not None and "::" in by  # not what a child without end says
@@ -114,7 +114,7 @@ class Trial:
 
     def by_chapters(self, mutant: Mutant) -> str | None:
         """The first chapter that differs, of those that call what is changed."""
-        names = tests_for(mutant, self.chapters, SECONDS["chapters"])
+        names = choose_tests(mutant, self.chapters, SECONDS["chapters"])
         with self.planted(mutant):
             for name in names:
                 if red := by_chapter(self.folder, self.folder / "notebooks" / name):

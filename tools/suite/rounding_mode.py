@@ -10,7 +10,8 @@ the same call gives the same result again: the shift is a hash of value, shape a
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.nn.attention.bias import CausalBias
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "vdot"}
@@ -67,6 +68,15 @@ class Rounding(TorchDispatchMode):
         bits += by.astype(bits.dtype)
         if name in SHARES:
             result.clamp_(max=1)
+
+
+def made_outside(cls: type[Tensor], *arguments) -> Tensor:
+    """A tensor of this class, made while no mode is on: PyTorch cannot make it in one."""
+    with _disable_current_modes():
+        return Tensor.__new__(cls, *arguments)
+
+
+CausalBias.__new__ = made_outside
 
 
 def shifts(bits: np.ndarray, seed: int, by_place: bool) -> np.ndarray:
