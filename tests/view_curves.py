@@ -235,7 +235,7 @@ def training_film(view, seen) -> None:
         assert [t["text"] for t in marked] == [word for word in words for _ in "ij"]
         for n, text in enumerate(marked):
             axis, far = ("x", image["x"]) if n % 2 else ("y", image["y"])
-            assert text["turned"] == n % 2
+            assert text["turned"] == -(n % 2)  # from below to above
             assert abs(text[axis] - far - (n // 2 + 0.5) * image["w"] / length) < 1
         assert image["x"] + image["w"] <= maps_["width"]
         assert image["y"] + image["h"] <= maps_["height"]

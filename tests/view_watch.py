@@ -31,7 +31,7 @@ RECORDER = """() => {
     fillRect: (pen, x, y, w, h) => note(pen, "rect", x, y, { w, h }),
     strokeRect: (pen, x, y, w, h) => note(pen, "frame", x, y, { w, h }),
     fillText: (pen, text, x, y) => note(pen, "text", x, y, { text: String(text),
-      align: pen.textAlign, turned: pen.getTransform().b !== 0,
+      align: pen.textAlign, turned: Math.sign(pen.getTransform().b),
       wide: pen.measureText(text).width, font: pen.font, base: pen.textBaseline }),
     beginPath: () => { path = []; },
     moveTo: (pen, x, y) => path.push(at(pen, x, y)),
