@@ -274,6 +274,27 @@ def test_without_the_packages_another_sentence_is_refused(monkeypatch):
         trained.sentence_heads("My own words .")
 
 
+@pytest.mark.parametrize("sentence", ["My own words .", "", 7])
+def test_without_the_packages_the_recorded_sentence_stands_in(monkeypatch, capsys, sentence):
+    without_packages(monkeypatch)
+    assert trained.usable_sentence_heads(sentence)[0] == trained.sentence_heads()[0]
+    assert capsys.readouterr().out.endswith("We go on with the recorded one.\n")
+
+
+def test_the_recorded_sentence_is_known_however_it_is_spaced(monkeypatch, capsys):
+    without_packages(monkeypatch)
+    trained.usable_sentence_heads("the cat sat on the mat  because it was tired.")
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.skipif(not is_installed(ENCODER), reason="the extra `trained` is not installed")
+@pytest.mark.parametrize("sentence", ["", 7, "word " * 900, "überaus" * 99, "Käfer 日本 <b>"])
+def test_any_sentence_of_ones_own_is_read(sentence):
+    pieces, q, k = trained.usable_sentence_heads(sentence)
+    assert 2 <= len(pieces) <= 128
+    assert q.shape == k.shape == (72, len(pieces), 32)
+
+
 def test_a_missing_record_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "NUMBERS", tmp_path / "none.json")
     with pytest.raises(ValueError, match=r"none\.json should hold JSON with .* got FileNotFound"):

@@ -3,4 +3,10 @@
 from mha_utils.trained.decoder import Decoder, load_decoder
 from mha_utils.trained.encoder import Encoder, load_encoder, load_tokenizer
 from mha_utils.trained.files import DECODER, ENCODER, is_installed, locate
-from mha_utils.trained.results import decoder_results, encoder_results, sentence_heads, where_from
+from mha_utils.trained.results import (
+    decoder_results,
+    encoder_results,
+    sentence_heads,
+    usable_sentence_heads,
+    where_from,
+)

@@ -23,6 +23,7 @@ NAMES = {  # in the published file -> here
     "output.dense": "narrow",
     "output.LayerNorm": "last_norm",
 }
+MOST_PIECES = 128  # more cannot be told apart in a view
 
 
 class EncoderLayer(nn.Module):
@@ -97,12 +98,16 @@ def load_encoder() -> Encoder:
 def load_tokenizer():
     """The tokenizer of the published encoder, a `tokenizers.BertWordPieceTokenizer`.
 
+    Of a longer text it reads the first 128 pieces.
+
     Raises:
         ValueError: if the package is not installed, or its files are not the known ones.
     """
     from tokenizers import BertWordPieceTokenizer
 
-    return BertWordPieceTokenizer(str(locate(ENCODER)[1]))
+    tokenizer = BertWordPieceTokenizer(str(locate(ENCODER)[1]))
+    tokenizer.enable_truncation(MOST_PIECES)
+    return tokenizer
 
 
 def _renamed(name: str) -> str:

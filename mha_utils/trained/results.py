@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def sentence_heads(sentence: str = EXAMPLE_SENTENCE) -> tuple[list[str], Tensor,
     """
     if is_installed(ENCODER):
         return queries_and_keys(load_encoder(), load_tokenizer(), sentence)
-    if sentence != EXAMPLE_SENTENCE:
+    if spoken(sentence) != spoken(EXAMPLE_SENTENCE):
         raise ValueError(
             f"without the trained models only {EXAMPLE_SENTENCE!r} is recorded; install them with "
             "`make lab TRAINED=1` to try your own sentence"
@@ -82,6 +83,27 @@ def sentence_heads(sentence: str = EXAMPLE_SENTENCE) -> tuple[list[str], Tensor,
     stored = read_arrays(MAPS, ["pieces", "q", "k"])
     q, k = (torch.tensor(stored[name].astype(np.float32)) for name in ("q", "k"))
     return stored["pieces"].tolist(), q, k
+
+
+def usable_sentence_heads(sentence) -> tuple[list[str], Tensor, Tensor]:
+    """`sentence_heads` of a reader's sentence; if it cannot be read, it is said why.
+
+    Args:
+        sentence: a text; what is none is taken as text.
+
+    Returns:
+        pieces, q and k of the sentence, or of the recorded one if that is all that is at hand.
+    """
+    try:
+        return sentence_heads(str(sentence))
+    except ValueError as error:
+        print(f"{error}. We go on with the recorded one.")
+        return sentence_heads()
+
+
+def spoken(sentence: str) -> list[str]:
+    """Words and marks, which the encoder reads alike in capitals and in small letters."""
+    return re.findall(r"\w+|[^\w\s]", sentence.lower())
 
 
 def record() -> None:
