@@ -166,3 +166,13 @@ def test_processes_that_are_spawned_as_on_windows_and_macos(monkeypatch):
     double = from_notebook("def double(x): return 2 * x + dist.get_rank()", "double")
     assert spawned.run(double, 4) == [8, 9]
     spawned.stop()
+
+
+def shouts():
+    os.write(1, b"to the notebook")
+    os.write(2, b"to the notebook")
+
+
+def test_what_libraries_write_does_not_reach_the_notebook(capfd):
+    Team(2).run(shouts)
+    assert capfd.readouterr() == ("", "")
