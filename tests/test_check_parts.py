@@ -8,7 +8,7 @@ import torch
 from helpers import check_scores
 from torch import nn
 
-from mha_utils import reference
+from mha_utils import MultiHeadAttention, checks, reference
 from mha_utils.checks.module import building, diagnosis, dropout, naming, scenarios
 from mha_utils.reference import heads
 
@@ -156,3 +156,31 @@ def test_the_oracle_computes_in_float64_whatever_it_gets(gradients, dtype):
         assert found[name].dtype == np.float64, name
         np.testing.assert_array_equal(found[name], gradient, err_msg=name)
     assert reference.attention_batched(x, x, x)[0].dtype == np.float64
+
+
+class Stacked(nn.Module):
+    """A right layer without the names of ours."""
+
+    def __init__(self, embed_dim, num_heads, bias=True):
+        super().__init__()
+        self.inner = MultiHeadAttention(embed_dim, num_heads, bias=bias)
+
+    def forward(self, x, context=None, mask=None):
+        return self.inner(x, context, mask=mask)
+
+
+class SameNames(MultiHeadAttention):
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [(SameNames, "chapter runs on your forward"), (Stacked, "they go on with our class")],
+)
+def test_a_chapter_goes_on_with_a_layer_that_has_the_parts_it_asks_for(kind, says, capsys):
+    taken = checks.check_forward.complete(kind)
+    assert says in capsys.readouterr().out
+    assert (taken is kind) == (kind is SameNames)
+    assert taken(8, 2, bias=False).q_proj.bias is None
+    assert taken(8, 2)(torch.zeros(1, 3, 8)).shape == (1, 3, 8)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mha_utils.checks.exercise import Asked
 from mha_utils.checks.report import WrongError, call_answer, name_of, shown
@@ -18,6 +18,7 @@ from mha_utils.core.steps import (
 from mha_utils.museum import bug
 
 B, T, S, D, H = 2, 5, 7, 8, 2
+PARTS = "q_proj, k_proj, v_proj and out_proj with or without bias, and num_heads"
 CALLS = ("forward(x)", "forward(x, context)", "forward(x, mask=mask)")
 HINTS = {
     (B, H, T, D // H): "these are the heads: `merge_heads` puts them side by side",
@@ -26,14 +27,37 @@ HINTS = {
 }
 
 
-def forward(self, x, context=None, mask=None):
-    """The solution: what `MyAttention` does where a reader has not written it yet."""
-    context = x if context is None else context
-    q = split_heads(self.q_proj(x), self.num_heads)
-    k = split_heads(self.k_proj(context), self.num_heads)
-    v = split_heads(self.v_proj(context), self.num_heads)
-    weights = attention_weights(attention_scores(q, k), mask)
-    return self.out_proj(merge_heads(weights @ v))
+class Whole(nn.Module):
+    """The solution: what stands in for `MyAttention` where a reader has not written it yet."""
+
+    def __init__(self, embed_dim, num_heads, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(embed_dim, embed_dim, bias)
+        self.k_proj = nn.Linear(embed_dim, embed_dim, bias)
+        self.v_proj = nn.Linear(embed_dim, embed_dim, bias)
+        self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
+
+    def forward(self, x, context=None, mask=None):
+        context = x if context is None else context
+        q = split_heads(self.q_proj(x), self.num_heads)
+        k = split_heads(self.k_proj(context), self.num_heads)
+        v = split_heads(self.v_proj(context), self.num_heads)
+        weights = attention_weights(attention_scores(q, k), mask)
+        return self.out_proj(merge_heads(weights @ v))
+
+
+def has_our_parts(kind: type) -> bool:
+    """Whether a layer has the parameters of ours under the same names, and `num_heads`."""
+    try:
+        for bias in (True, False):
+            made, ours = (each(D, H, bias=bias) for each in (kind, Whole))
+            shapes, expected = ({n: p.shape for n, p in m.named_parameters()} for m in (made, ours))
+            if shapes != expected or made.num_heads != H:
+                return False
+    except Exception:
+        return False
+    return True
 
 
 class Forward(Asked):
@@ -49,12 +73,19 @@ class Forward(Asked):
         return "it runs, and every shape is right (so are A's and C's)"
 
     def complete(self, answer: type) -> type:
-        """The class itself if its `forward` runs; else one that goes on with ours, and says so."""
-        if answer.forward is not forward and self(answer):
-            print("From here on the chapter runs on your forward.")
-            return answer
-        print("Until your forward runs, the chapter goes on with ours.")
-        return type(name_of(answer), (answer,), {"forward": forward})
+        """The class itself if the cells below can use it; else one that they can, and says so."""
+        if answer.forward is not Whole.forward and self(answer):
+            if has_our_parts(answer):
+                print("From here on the chapter runs on your forward.")
+                return answer
+            print(f"Your forward runs. But the cells below also ask for its parts: {PARTS}.")
+            print(
+                "So they go on with our class. (`python -m mha_utils.check` takes yours as it is.)"
+            )
+        else:
+            print("Until your forward runs, the chapter goes on with ours.")
+        whole = (answer,) if has_our_parts(answer) else (Whole,)
+        return type(name_of(answer), whole, {"forward": Whole.forward})
 
 
 def require_shape(out, call: str) -> None:
