@@ -19,16 +19,25 @@ def in_turns(rates, steps):
     return back()(rates, steps)[order][:, order]
 
 
+def turn(back=1, apart=False, exchanged=False, woven=True):
+    def answer(q, positions, rates):
+        angles = positions[:, None] * rates
+        cos, sin = angles.cos(), back * angles.sin()
+        if exchanged:
+            cos, sin = sin, cos
+        a, b = q.chunk(2, -1) if apart else (q[:, ::2], q[:, 1::2])
+        turned = a * cos - b * sin, a * sin + b * cos
+        return torch.cat(turned, -1) if apart or not woven else torch.stack(turned, -1).flatten(1)
+
+    return answer
+
+
 def bias(slopes=lambda h: 2.0 ** (-8 * torch.arange(1, h + 1) / h), far=torch.abs, sign=-1):
     def answer(num_heads, seq_len):
         place = torch.arange(seq_len)
         return sign * slopes(num_heads)[:, None, None] * far(place[:, None] - place)
 
     return answer
-
-
-def followers(tokens):
-    return [j for j in range(1, len(tokens)) if tokens[j - 1] == tokens[-1]]
 
 
 CHAPTERS = {
@@ -42,6 +51,15 @@ CHAPTERS = {
             (in_turns, "sines and cosines in turns"),
             (lambda rates, steps: torch.eye(2 * len(rates)), "the identity matrix"),
         ],
+        "check_turn_pairs": [
+            (turn(apart=True), "the two halves are paired"),
+            (turn(back=-1), "turned the other way"),
+            (turn(exchanged=True), "sine and cosine exchanged"),
+            (turn(woven=False), "neighbours have to stand together again"),
+            (lambda q, p, rates: turn()(q, p, rates[:1].expand_as(rates)), "the rate of the first"),
+            (lambda q, p, rates: turn()(q, torch.ones_like(p), rates), "the same turn"),
+            (lambda q, p, rates: q, "nothing is turned"),
+        ],
         "check_alibi": [
             (bias(sign=1), "far keys rewarded"),
             (bias(lambda h: 2.0 ** (-8 * torch.arange(h) / h)), "slopes that start at 2^0"),
@@ -50,16 +68,6 @@ CHAPTERS = {
             (bias(far=torch.neg), "earlier keys are rewarded"),
             (bias(lambda h: 2.0 ** -torch.arange(1.0, h + 1)), "whatever H is"),
             (bias(lambda h: 2.0 ** (-8 * torch.arange(h, 0, -1) / h)), "the opposite order"),
-        ],
-        "check_earliest_answer": [
-            (lambda tokens: max(followers(tokens), default=-1), "the last place, not the first"),
-            (lambda tokens: tokens.index(tokens[-1]), "the place of the token itself"),
-            (lambda tokens: tokens.index(tokens[-1]) + 1, "the question counted"),
-            (lambda tokens: len(followers(tokens)), "how many places there are"),
-            (
-                lambda tokens: next((tokens[j] for j in followers(tokens)), -1),
-                "the follower's symbol",
-            ),
         ],
     }
 }

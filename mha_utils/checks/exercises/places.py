@@ -1,8 +1,7 @@
-"""Exercises about positions: rows that look back, a bias by distance, a test's own answers."""
+"""Exercises about positions: rows that look back, pairs that turn, a bias by distance."""
 
 import numpy as np
 
-from mha_utils.checks.numbers import Numbers
 from mha_utils.checks.tensors import Tensors
 
 
@@ -48,6 +47,45 @@ check_look_back = Tensors(
 )
 
 
+def _turn(q, positions, rates, back=1, apart=False, exchanged=False, woven=True):
+    angles = positions[:, None] * rates
+    cos, sin = np.cos(angles), back * np.sin(angles)
+    if exchanged:
+        cos, sin = sin, cos
+    a, b = np.split(q, 2, axis=-1) if apart else (q[:, 0::2], q[:, 1::2])
+    turned = (a * cos - b * sin, a * sin + b * cos)
+    if apart or not woven:
+        return np.concatenate(turned, axis=-1)
+    return np.stack(turned, axis=-1).reshape(q.shape)
+
+
+check_turn_pairs = Tensors(
+    asks=(
+        "`answer(q, positions, rates)`: q (T, 2n); the pair of features 2n and 2n + 1 turned by "
+        "positions times rates[n]."
+    ),
+    constants=lambda sizes, random: {
+        "q": random.standard_normal((sizes.T, 2 * (sizes.Dh + 1))).astype(np.float32),
+        "positions": random.integers(1, 30, sizes.T),
+        "rates": random.uniform(0.1, 1.5, sizes.Dh + 1).astype(np.float32),
+    },
+    solve=_turn,
+    mistakes={
+        "the two halves are paired, not neighbours": lambda q, p, r: _turn(q, p, r, apart=True),
+        "turned the other way: one sine has the wrong sign in each line": lambda q, p, r: _turn(
+            q, p, r, back=-1
+        ),
+        "sine and cosine exchanged": lambda q, p, r: _turn(q, p, r, exchanged=True),
+        "all first features, then all second ones: neighbours have to stand together again": (
+            lambda q, p, r: _turn(q, p, r, woven=False)
+        ),
+        "every pair turned at the rate of the first": lambda q, p, r: _turn(q, p, 0 * r + r[0]),
+        "the same turn at every place": lambda q, p, r: _turn(q, 0 * p + 1, r),
+        "nothing is turned": lambda q, p, r: q,
+    },
+)
+
+
 def _alibi(num_heads, seq_len, slope=lambda h, n: 2.0 ** (-8 * (h + 1) / n), sign=-1, far=abs):
     place = np.arange(seq_len)
     slopes = np.array([slope(h, num_heads) for h in range(num_heads)])
@@ -77,34 +115,5 @@ check_alibi = Tensors(
             h, t, lambda n, heads: 2.0 ** -(n + 1)
         ),
         "slopes in the opposite order": lambda h, t: _alibi(h, t)[::-1].copy(),
-    },
-)
-
-
-def _followers(tokens) -> list[int]:
-    return [j for j in range(1, len(tokens)) if tokens[j - 1] == tokens[-1]]
-
-
-check_earliest_answer = Numbers(
-    asks="`answer(tokens)`: the first place at which the last token's follower stands, else -1.",
-    tried=(
-        ([5, 7, 9, 5],),
-        ([1, 4, 2, 4, 3, 4],),
-        ([8, 8, 6, 8],),
-        ([3, 1, 2],),
-        ([2, 6, 2, 6, 2, 6, 2],),
-        ([4],),
-    ),
-    solve=lambda tokens: min(_followers(tokens), default=-1),
-    mistakes={
-        "the last place, not the first": lambda tokens: max(_followers(tokens), default=-1),
-        "the place of the token itself: its follower stands one further": lambda tokens: (
-            tokens.index(tokens[-1])
-        ),
-        "the follower's symbol, not its place": lambda tokens: next(
-            (tokens[j] for j in _followers(tokens)), -1
-        ),
-        "the question counted as its own earlier copy": lambda tokens: tokens.index(tokens[-1]) + 1,
-        "how many places there are, not the first": lambda tokens: len(_followers(tokens)),
     },
 )
