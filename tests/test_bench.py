@@ -186,6 +186,14 @@ def test_packages_that_are_missing_are_left_out():
         require_package("no_such_package.inner")
 
 
+def test_at_the_largest_size_only_the_fused_module_is_measured():
+    case = next(case for case in cases_for("cpu") if case.shape == LARGEST)
+    others = CONTESTANTS.keys() - {"fused"}
+    layers, left_out = build_layers(case, MultiHeadAttention(8, 2), others)
+    assert layers == {}
+    assert left_out == dict.fromkeys(others, "measured at smaller sizes only")
+
+
 def test_tables():
     cpu, gpu = cases_for("cpu"), cases_for("cuda")
     assert {case.shape for case in cpu} >= {SMALL, *SHAPES, LARGEST}

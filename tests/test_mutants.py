@@ -177,13 +177,14 @@ def test_a_hole_survives_and_what_is_tested_is_killed(tmp_path):
     assert again.run(found) == noticed
 
 
-def test_what_runs_in_other_processes_is_tried_by_tests_of_its_folder():
+def test_what_no_test_calls_is_tried_by_tests_of_its_folder():
     rows = {
         "starts a team": {"calls": [["distributed/team.py", "Team.run"]], "seconds": 1},
         "adds": {"calls": [["core/steps.py", "add"]], "seconds": 1},
     }
-    found = python_mutants("distributed/worker.py", TOY)[0], python_mutants("core/toy.py", TOY)[0]
-    assert [choose_tests(each, rows, seconds=9) for each in found] == [["starts a team"], []]
+    files = ("distributed/worker.py", "core/toy.py", "elsewhere/toy.py")
+    found = [choose_tests(python_mutants(file, TOY)[0], rows, seconds=9) for file in files]
+    assert found == [["starts a team"], ["adds"], []]
 
 
 def test_a_mutant_without_end_is_killed(tmp_path, monkeypatch):

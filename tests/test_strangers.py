@@ -148,7 +148,25 @@ class UnscaledAndAdded(AddsItsMask):
         return q @ k.mT
 
 
+class UnscaledAndCausal(nn.Module):
+    """Without a word of causality in its signature."""
+
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v, self.o = (nn.Linear(embed_dim, embed_dim) for _ in range(4))
+
+    def forward(self, x):
+        heads = (p(x).unflatten(-1, (self.num_heads, -1)) for p in (self.q, self.k, self.v))
+        q, k, v = (part.transpose(1, 2) for part in heads)
+        future = torch.ones(x.shape[1], x.shape[1]).triu(1).bool()
+        weights = (q @ k.mT).masked_fill(future, -torch.inf).softmax(dim=-1)
+        return self.o((weights @ v).transpose(1, 2).flatten(2))
+
+
 RARE = {
+    UnscaledAndCausal: "If you say causal=True (in a shell: --causal):\n"
+    "  Your result equals: no scale",
     NextKeySeen: "causal off by one where S > T: the next key is seen",
     OwnKeyHidden: "causal off by one where S > T: its own key is hidden",
     SwappedKeys: "k and v exchanged",

@@ -49,8 +49,9 @@ def test_a_function_of_a_notebook_goes_there_with_what_it_names(team, name):
 
 
 def test_what_a_function_prints_comes_back_behind_its_rank(team, capsys):
-    assert team.run(print, "hello", "there") == [None] * P
-    assert capsys.readouterr().out == "0: hello there\n1: hello there\n2: hello there\n"
+    assert team.run(print, "hello\nthere") == [None] * P
+    said = [f"{rank}: {line}" for rank in range(P) for line in ("hello", "there")]
+    assert capsys.readouterr().out.splitlines() == said
 
 
 def test_the_default_dtype_goes_along(team):

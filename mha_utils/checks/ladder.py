@@ -106,8 +106,7 @@ def cases(batch_sizes=(1, 3), lengths=(1, 5, 17), embed_dim=4) -> Iterator[Case]
         key_len = length + more
         causal = causal_mask(length, key_len)
         real = torch.randint(1, key_len + 1, (batch_size,), generator=generator)
-        both = padding_mask(real, key_len) & causal
-        both[..., 0] = True  # nn.MultiheadAttention has no answer for an empty row
+        both = padding_mask(real, key_len) & causal  # key 0 is real, so no row is empty
         square = (embed_dim, embed_dim)
         parameters = {f"{name}.weight": draw(*square) / embed_dim**0.5 for name in NAMES}
         parameters |= {f"{name}.bias": draw(embed_dim) for name in NAMES if bias}

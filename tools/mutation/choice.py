@@ -21,11 +21,17 @@ def diverse(rows: dict[str, dict]) -> list[str]:
     return sorted(rows, key=lambda t: (places[t], rows[t]["seconds"]))
 
 
+def near_to(place: str, rows: dict[str, dict]) -> dict[str, dict]:
+    """Tests that call something in a file, or in a folder."""
+    return {t: r for t, r in rows.items() if any(f.startswith(place) for f, _ in r["calls"])}
+
+
 def choose_tests(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
     """Tests that call the function which is changed, then those that call another of its file.
 
     What is cached is called by one test and used by others: hence the second kind. What runs in
-    other processes is tried by all tests of its folder. Each kind may take so many seconds in all.
+    other processes, and a file of which nothing is called, is tried by all tests of its folder.
+    Each kind may take so many seconds in all.
     """
 
     def calls(row: dict) -> bool:
@@ -34,7 +40,7 @@ def choose_tests(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[
 
     near = {t: r for t, r in rows.items() if mutant.scope and calls(r)}
     place = ELSEWHERE if mutant.file.startswith(ELSEWHERE) else mutant.file
-    of_file = {t: r for t, r in rows.items() if any(f.startswith(place) for f, _ in r["calls"])}
+    of_file = near_to(place, rows) or near_to(f"{mutant.file.rpartition('/')[0]}/", rows)
     chosen = [within(diverse(kind), rows, seconds) for kind in (near, of_file)]
     return list(dict.fromkeys(itertools.chain(*chosen)))
 

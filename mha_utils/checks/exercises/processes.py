@@ -80,7 +80,7 @@ def _traded_back(tiles, grad_out):
 check_trade = Tensors(
     asks="`answer(tiles)`: (P, T / P, H, Dh), first dimension: whose; as (P, T, H / P, Dh).",
     inputs=("tiles",),
-    shapes={"tiles": "S T SH Dh"},
+    shapes={"tiles": "S T SD Dh"},
     solve=_dealt,
     gradients=_traded_back,
     mistakes={
