@@ -47,8 +47,10 @@ class Whole(nn.Module):
         return self.out_proj(merge_heads(weights @ v))
 
 
-def has_our_parts(kind: type) -> bool:
-    """Whether a layer has the parameters of ours under the same names, and `num_heads`."""
+def has_our_parts(kind: Callable) -> bool:
+    """Whether a class has the parameters of ours under the same names, and `num_heads`."""
+    if not isinstance(kind, type):  # a function that makes layers: nobody can inherit from it
+        return False
     try:
         for bias in (True, False):
             made, ours = (each(D, H, bias=bias) for each in (kind, Whole))
@@ -63,18 +65,20 @@ def has_our_parts(kind: type) -> bool:
 class Forward(Asked):
     """Does `forward` run, and is every output of the right shape? Of numbers it says nothing."""
 
-    def judge(self, answer: type, seed: int) -> str:
+    def judge(self, answer: Callable, seed: int) -> str:
         """Call the layer alone, with a context and with a mask."""
-        layer = call_answer(answer, (D, H), f"{name_of(answer)}({D}, {H})")
+        layer = call_answer(answer, (D, H), call := f"{name_of(answer)}({D}, {H})")
+        if not callable(getattr(layer, "forward", None)):
+            raise WrongError(f"✗ {call} should make a layer with a forward, got {shown(layer)}")
         dice = torch.Generator().manual_seed(seed)
         x, context = (torch.randn(B, length, D, generator=dice) for length in (T, S))
         for call, given in zip(CALLS, ((x,), (x, context), (x, None, causal_mask(T)))):
             require_shape(call_answer(layer.forward, given, call), call)
         return "it runs, and every shape is right (so are A's and C's)"
 
-    def complete(self, answer: type) -> type:
+    def complete(self, answer: Callable) -> type:
         """The class itself if the cells below can use it; else one that they can, and says so."""
-        if answer.forward is not Whole.forward and self(answer):
+        if getattr(answer, "forward", None) is not Whole.forward and self(answer):
             if has_our_parts(answer):
                 print("From here on the chapter runs on your forward.")
                 return answer

@@ -222,6 +222,7 @@ CHAPTER_10 = {
             layer(lambda s, q, k, v, w: merged_heads(w @ v), of=lambda x, context: context),
             "which of the three is made of x?",
         ),
+        (lambda x, mask=None: x, "should make a layer with a forward, got 8"),
     ],
     "check_question": [
         (lambda: (5, 5, 2), "A is wrong, too"),
