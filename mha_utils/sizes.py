@@ -37,6 +37,25 @@ def several(numbers) -> list:
     return [numbers] if is_one else list(numbers)
 
 
+def usable_offsets(offsets, most: int) -> tuple[int, ...]:
+    """The whole numbers from 1 to `most` among these, each once; what is left out is said.
+
+    Args:
+        offsets: a list, a tuple, a range or one number.
+        most: the largest that can be.
+
+    Returns:
+        at least one of them: 1 if there is none.
+    """
+    given = several(offsets)
+    known = range(1, most + 1)
+    found = tuple(dict.fromkeys(n for n in given if isinstance(n, int) and n in known)) or (1,)
+    if list(found) != given:
+        print(f"Whole numbers from 1 to {most} are needed, each once, got {offsets!r}.", end=" ")
+        print(f"We go on with {found}.")
+    return found
+
+
 def usable_sentence(text, most: int = 64) -> str:
     """The words of a text; of none, or of more than the cells below can show, it is said.
 

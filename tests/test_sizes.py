@@ -13,6 +13,7 @@ from mha_utils.sizes import (
     usable_device,
     usable_layer,
     usable_mask,
+    usable_offsets,
     usable_place,
     usable_probability,
     usable_rate,
@@ -235,3 +236,23 @@ def test_a_call_without_a_size_is_the_authors_mistake():
 )
 def test_one_number_alone_is_a_list_too(numbers, found):
     assert several(numbers) == found
+
+
+@pytest.mark.parametrize(
+    ("offsets", "found", "is_said"),
+    [
+        ((1, 2, 3, 5), (1, 2, 3, 5), False),
+        ([4], (4,), False),
+        (range(1, 4), (1, 2, 3), False),
+        (11, (11,), False),
+        (12, (1,), True),
+        ((), (1,), True),
+        ((0, 2, 2, -1, 3), (2, 3), True),
+        ((1.5, 2), (2,), True),
+        ("1235", (1,), True),
+    ],
+)
+def test_offsets_are_whole_numbers_each_once(offsets, found, is_said, capsys):
+    assert usable_offsets(offsets, most=11) == found
+    said = capsys.readouterr().out
+    assert said.endswith(f"got {offsets!r}. We go on with {found}.\n") if is_said else not said
