@@ -53,7 +53,7 @@ def test_how_often_is_called(monkeypatch, given, expected):
     (once, seconds, most), asked = given, []
     monkeypatch.setattr(timing, "_seconds_when_warm", lambda function: once)
     monkeypatch.setattr(timing, "time_call", lambda *how: asked.append(how) or 7.0)
-    times = timing.time_in_turns({"a": print}, "cpu", seconds, most)
+    times = timing.time_in_turns({"a": print}, "cpu", seconds=seconds, rounds=most)
     repeats, rounds = expected
     assert times == {"a": [7.0] * rounds}
     assert asked == [(print, "cpu", repeats)] * rounds

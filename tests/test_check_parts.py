@@ -9,7 +9,14 @@ from helpers import check_scores
 from torch import nn
 
 from mha_utils import MultiHeadAttention, checks, reference
-from mha_utils.checks.module import building, diagnosis, dropout, naming, scenarios
+from mha_utils.checks.module import (
+    building,
+    diagnosis,
+    dropout,
+    naming,
+    scenarios,
+    suspect_scores,
+)
 from mha_utils.reference import heads
 
 # The same kinds of input again, by what a report says of a scenario.
@@ -184,3 +191,26 @@ def test_a_chapter_goes_on_with_a_layer_that_has_the_parts_it_asks_for(kind, say
     assert (taken is kind) == (kind is SameNames)
     assert taken(8, 2, bias=False).q_proj.bias is None
     assert taken(8, 2)(torch.zeros(1, 3, 8)).shape == (1, 3, 8)
+
+
+# ---- what right layers do with rows where every key is hidden -----------------------------
+
+
+WEIGHTS = {  # of the first query: key 0 is hidden by the given mask, the others by causality
+    "NaNInEmptyRows": [torch.nan, torch.nan, torch.nan],
+    "EqualInEmptyRows": [1 / 3, 1 / 3, 1 / 3],
+    "AddedToFilled": [0.0, 1 / 2, 1 / 2],
+}
+
+
+@pytest.mark.parametrize("way", suspect_scores.WAYS, ids=lambda way: way.__name__)
+def test_what_a_right_layer_may_do_with_a_row_without_a_key(way):
+    layer = way(8, 2)
+    options = {"is_causal": True, "need_weights": True}
+    mask = torch.tensor([False, True, True])
+    weights = layer(torch.randn(1, 3, 8), mask=mask, **options)[1].detach()
+    assert weights.shape == (1, 2, 3, 3)
+    torch.testing.assert_close(
+        weights[0, :, 0], torch.tensor([WEIGHTS[way.__name__]] * 2), equal_nan=True
+    )
+    assert weights[0, 0, 1].tolist() == [0.0, 1.0, 0.0], "a row with one key is as ever"

@@ -63,7 +63,7 @@ def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0)
         left_out[name] = f"{WRONG}: {why}"
     calls = {name: call_of(layer, case) for name, layer in layers.items()}
     calls[PARTS] = parts_call(case, module)
-    times = time_in_turns(calls, case.device, seconds)
+    times = time_in_turns(calls, case.device, seconds=seconds)
     rows = {name: row_of(times, name, PARTS) for name in calls}
     for name, layer in layers.items():
         rows[name]["error"] = errors[name]
@@ -82,7 +82,7 @@ def measure_task(task: Task, seconds: float = 5.0) -> dict:
     errors = {n: _distance(call(), expected) for n, call in calls.items() if n != PARTS}
     wrong = {n: e for n, e in errors.items() if not e < OF_TASKS[task.dtype]}
     calls = {name: call for name, call in calls.items() if name not in wrong}
-    times = time_in_turns(calls, task.device, seconds)
+    times = time_in_turns(calls, task.device, seconds=seconds)
     rows = {name: row_of(times, name, PARTS) for name in calls}
     for name, call in calls.items():
         rows[name]["peak_bytes"] = peak_bytes(call, task.device)

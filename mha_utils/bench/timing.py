@@ -50,7 +50,7 @@ def time_on_gpu(function: Callable, repeats: int = 1) -> float:
 
 
 def time_in_turns(
-    functions: dict[str, Callable], device: str = "cpu", seconds: float = 5.0, rounds: int = 30
+    functions: dict[str, Callable], device: str = "cpu", *, seconds: float, rounds: int = 30
 ) -> dict[str, list[float]]:
     """Time the functions one after the other, in a new order each round.
 
