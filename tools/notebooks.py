@@ -65,7 +65,7 @@ def canonical(notebook) -> None:
         if FACTS in (tags or ()):  # the reader sees sentences, and unfolds the proof
             cell.metadata["tags"] = [FACTS, FOLDED]
         if SETTLES in (tags or ()):
-            cell.metadata["tags"] = [SETTLES, UNSEEN]
+            cell.metadata["tags"] = [SETTLES, UNSEEN, *({FOLDED} & set(tags))]
         tags = cell.metadata.get("tags", ())
         hidden = {name: True for name, tag in HIDDEN.items() if tag in tags}
         cell.metadata |= {"jupyter": hidden} if hidden else {}
