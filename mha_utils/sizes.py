@@ -121,6 +121,22 @@ def usable_place(words: list[str], word: str) -> int:
     return 0
 
 
+def usable_rows(table, width: int) -> torch.Tensor:
+    """(D, width): a row of numbers for each of `data.FEATURES`, 0 where a table gives none.
+
+    A name that is no feature, and a row that is no numbers, are said and left out.
+    """
+    rows = torch.zeros(len(data.FEATURES), width)
+    for name, numbers in table.items() if isinstance(table, dict) else ():
+        numbers = several(numbers)[:width]
+        if name in data.FEATURES and all(isinstance(n, int | float) for n in numbers):
+            rows[data.FEATURES.index(name), : len(numbers)] = torch.tensor(numbers).to(rows)
+        else:
+            print(f"{name!r}: {numbers} is left out. A row has {width} numbers and one of", end=" ")
+            print(f"these names: {', '.join(data.FEATURES)}.")
+    return rows
+
+
 def usable_device(name) -> str:
     """ "cuda" or "cpu", as asked for; if this machine has no such device, that is said."""
     names = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

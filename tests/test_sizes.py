@@ -17,6 +17,7 @@ from mha_utils.sizes import (
     usable_place,
     usable_probability,
     usable_rate,
+    usable_rows,
     usable_seed,
     usable_sentence,
     usable_temperature,
@@ -256,3 +257,17 @@ def test_offsets_are_whole_numbers_each_once(offsets, found, is_said, capsys):
     assert usable_offsets(offsets, most=11) == found
     said = capsys.readouterr().out
     assert said.endswith(f"got {offsets!r}. We go on with {found}.\n") if is_said else not said
+
+
+def test_a_table_of_rows_becomes_a_matrix(capsys):
+    rows = {"alive": [1, 2, 3], "state": 4, "thing": [0.5]}
+    found = usable_rows(rows, 2)
+    assert found.tolist() == [[0.5, 0], [1, 2], [0, 0], [0, 0], [4, 0], [0, 0]]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("table", [{"ding": [1]}, {"thing": ["a"]}, {"thing": None}, 7, None])
+def test_what_is_no_table_of_rows_is_left_out(table, capsys):
+    assert usable_rows(table, 3).tolist() == [[0.0] * 3] * 6
+    said = capsys.readouterr().out
+    assert ("thing, alive" in said) == isinstance(table, dict)
