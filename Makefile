@@ -6,7 +6,7 @@ HOME := $(shell [ -w "$$HOME" ] && echo "$$HOME" || echo "$(CURDIR)/$(VENV)/home
 export HOME
 ROOT_FLAG := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab test tour notebooks views experiments site lesson style media badges tweaks faults mutants named roundings bench-views bench versions lock clean
+.PHONY: help lab test tour notebooks views experiments site lesson style media badges tweaks edits faults mutants named roundings bench-views bench versions lock clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
@@ -54,6 +54,9 @@ badges: $(VENV)/lab,test.ok  ## README's badges, of `repository` in pyproject.to
 
 tweaks: $(VENV)/lab,test.ok  ## change what readers change, in the chapters that train, too
 	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks.py tests/test_facts_can_fail.py
+
+edits: $(VENV)/lab,test.ok  ## change what nobody chose: does a cell below break? (EDITS_FLAGS)
+	@$(BIN)/python -m tools.edits $(EDITS_FLAGS)
 
 faults: $(VENV)/lab,test.ok  ## plant every known fault: do chapters and tests notice?
 	@$(BIN)/python -m tools.faults
