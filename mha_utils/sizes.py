@@ -61,7 +61,7 @@ def usable_sentence(text, most: int = 64) -> str:
 
     Args:
         text: words in any script.
-        most: so many words are kept.
+        most: so many words are kept, at least one.
 
     Returns:
         the words with a space between them, in lower case; those of `data.SENTENCE` if there
@@ -71,9 +71,10 @@ def usable_sentence(text, most: int = 64) -> str:
     if not words:
         print(f"There is no word in {text!r}. We go on with “{data.SENTENCE}”.")
         words = data.split_words(data.SENTENCE)
-    if len(words) > most:
-        print(f"The sentence has {len(words)} words. We go on with the first {most}.")
-    return " ".join(words[:most])
+    kept = words[: max(1, most)]
+    if len(words) > len(kept):
+        print(f"The sentence has {len(words)} words. We go on with the first {len(kept)}.")
+    return " ".join(kept)
 
 
 def usable_probability(p) -> float:

@@ -123,6 +123,12 @@ def test_a_sentence_has_words_and_not_too_many(text, found, said, capsys):
     assert bool(printed) == bool(said)
 
 
+@pytest.mark.parametrize(("most", "kept"), [(2, "the cat"), (1, "the"), (0, "the"), (-3, "the")])
+def test_a_sentence_keeps_at_least_one_word(most, kept, capsys):
+    assert usable_sentence("The cat sat", most=most) == kept
+    assert f"the first {len(kept.split())}." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("p", [0, 0.4, 1, 1.0])
 def test_a_probability_stays_without_a_word(p, capsys):
     assert usable_probability(p) == p
