@@ -164,6 +164,12 @@ def test_more_heads_than_colours_start_again():
     assert first[-1] == again[-1]
 
 
+def test_no_element_at_all_is_an_empty_picture():
+    (ax,) = plots.draw_cells({"x": torch.empty(0, 0)}, lambda number: number)
+    assert patches(ax) == []
+    assert min(ax.figure.get_size_inches()) > 0
+
+
 def test_what_is_large_stays_a_picture_without_numbers():
     size = (64, 64)
     drawn = [

@@ -127,8 +127,8 @@ def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
         size: width of a cell in inches.
     """
     matrices = {title: np.atleast_2d(np.asarray(numbers)) for title, numbers in blocks.items()}
-    widths = [m.shape[1] for m in matrices.values()]
-    height = max(len(m) for m in matrices.values())
+    widths = [max(1, m.shape[1]) for m in matrices.values()]
+    height = max(1, *(len(m) for m in matrices.values()))
     size = min(size, LONGEST / sum(widths), LONGEST / height)
     figsize = (size * sum(widths) + 0.7 * (len(widths) - 1), size * height + 0.35)
     fig, _ = plt.subplots(1, len(widths), figsize=figsize, width_ratios=widths, squeeze=False)

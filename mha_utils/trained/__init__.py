@@ -1,7 +1,7 @@
 """Two small published models whose heads chapter 13 looks at; both packages are optional."""
 
 from mha_utils.trained.decoder import Decoder, load_decoder
-from mha_utils.trained.encoder import Encoder, load_encoder, load_tokenizer
+from mha_utils.trained.encoder import HEAD_NAMES, Encoder, load_encoder, load_tokenizer
 from mha_utils.trained.files import DECODER, ENCODER, is_installed, locate
 from mha_utils.trained.results import (
     decoder_results,

@@ -24,6 +24,7 @@ NAMES = {  # in the published file -> here
     "output.LayerNorm": "last_norm",
 }
 MOST_PIECES = 128  # more cannot be told apart in a view
+HEAD_NAMES = tuple(f"{layer}.{head}" for layer in range(6) for head in range(12))
 
 
 class EncoderLayer(nn.Module):
