@@ -73,13 +73,13 @@ def test_slides_show_the_hook_pictures_and_bets_and_no_code(lesson):
     slides, notes = re.subn(r"<aside class=.notes.>.*?</aside>", "", page, flags=re.DOTALL)
     assert "<h1" in slides
     assert "One head asks one question and brings home one average" in slides
-    assert "Whom does “it” look at most in head 1?" in slides
-    assert "The answer: cat and mat." in slides
+    assert "How much “state” does “it” bring home?" in slides
+    assert "The answer: 0.00." in slides
     assert slides.count("data:image/png;base64") >= 10
     assert not re.search(r"src=.(\.\./)?media", page)
     assert "draw_weights" not in page
     assert notes >= 8
-    assert "Two heads read one sentence" not in slides
+    assert "One sentence, two maps" not in slides
     assert "Two heads read one sentence" in page
     assert "Your turn" not in page
 
@@ -88,7 +88,7 @@ def test_notes_have_minutes_questions_and_mistakes(lesson):
     text = (lesson / "notes.md").read_text("utf-8")
     assert "## 03 · Stacked heads" in text
     assert "**Time:** about 20 minutes to read, 20 for the exercises." in text
-    assert "- Whom does “it” look at most in head 1? — cat and mat." in text
+    assert "- How much “state” does “it” bring home? — 0.00." in text
     chapter = nbformat.read(next(p for p in chapters() if p.name[:2] == CHAPTER), as_version=4)
     for task, stub, _ in exercises(chapter):
         assert f"**{re.search('^### (.*)$', task.source, re.MULTILINE)[1]}**" in text

@@ -19,7 +19,7 @@ from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from mha_utils import checks
-from tools.notebooks import chapters
+from tools.notebooks import SETTLES, chapters
 from tools.planting import ROOT
 
 FOLDED = re.compile(r"<details><summary>(?!Hint).*?</summary>\s*(.*?)\s*</details>\s*", re.DOTALL)
@@ -159,8 +159,14 @@ def slide_cells(chapter) -> Iterator:
                 yield slide(new_markdown_cell("\n\n".join(shown)), "slide")
             told = [p for p in parts if p not in shown]
             yield slide(new_markdown_cell("\n\n".join(told)), "notes")
-        elif "image/png" in str(cell.outputs) and "RunBelow()" not in cell.source:
+        elif is_shown(cell):
             yield slide(new_code_cell(cell.source, outputs=cell.outputs), "subslide")
+
+
+def is_shown(cell) -> bool:
+    """Whether a cell of code has a picture, or the answer of a bet, for the slides."""
+    has_picture = "image/png" in str(cell.outputs) and "RunBelow()" not in cell.source
+    return has_picture or SETTLES in cell.metadata.get("tags", [])
 
 
 def slide(cell, kind: str):
