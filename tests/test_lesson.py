@@ -80,7 +80,7 @@ def test_slides_show_the_hook_pictures_and_bets_and_no_code(lesson):
     assert "draw_weights" not in page
     assert notes >= 8
     assert "One sentence, two maps" not in slides
-    assert "Two heads read one sentence" in page
+    assert "One sentence, two maps" in page
     assert "Your turn" not in page
 
 

@@ -139,8 +139,7 @@ def exercises(chapter) -> Iterator[tuple]:
 
 def slides(chapter) -> tuple[str, dict]:
     """A page of reveal.js with the pictures inside."""
-    cells = list(slide_cells(chapter))
-    deck = new_notebook(cells=cells, metadata=chapter.metadata)
+    deck = new_notebook(cells=[*slide_cells(chapter)], metadata=chapter.metadata)
     exporter = SlidesExporter(embed_images=True, exclude_input=True, exclude_output_prompt=True)
     title = chapter.cells[0].source.splitlines()[0].lstrip("# ")
     resources = {"metadata": {"name": title, "path": str(ROOT)}}
@@ -159,14 +158,12 @@ def slide_cells(chapter) -> Iterator:
                 yield slide(new_markdown_cell("\n\n".join(shown)), "slide")
             told = [p for p in parts if p not in shown]
             yield slide(new_markdown_cell("\n\n".join(told)), "notes")
-        elif is_shown(cell):
+        elif SETTLES in cell.metadata.get("tags", []) or has_picture(cell):
             yield slide(new_code_cell(cell.source, outputs=cell.outputs), "subslide")
 
 
-def is_shown(cell) -> bool:
-    """Whether a cell of code has a picture, or the answer of a bet, for the slides."""
-    has_picture = "image/png" in str(cell.outputs) and "RunBelow()" not in cell.source
-    return has_picture or SETTLES in cell.metadata.get("tags", [])
+def has_picture(cell) -> bool:
+    return "image/png" in str(cell.outputs) and "RunBelow()" not in cell.source
 
 
 def slide(cell, kind: str):
