@@ -73,7 +73,12 @@ WAYS = {
 
 
 def run_way(
-    way: Callable, x: Tensor, layer: MultiHeadAttention, grad_out: Tensor, cut: str
+    way: Callable,
+    x: Tensor,
+    layer: MultiHeadAttention,
+    grad_out: Tensor,
+    cut: str,
+    part_of: Callable = cut_heads,
 ) -> dict:
     """Call a way in this process with its part of everything: output, gradients, what travelled.
 
@@ -81,6 +86,7 @@ def run_way(
         way: called with (x, part, out_bias) where heads are cut, with (x, layer) where tokens are.
         x, layer, grad_out: all of it, as one process would use it.
         cut: "heads" or "tokens".
+        part_of: (layer, rank, size) gives the heads of one process as a layer.
 
     Raises:
         ValueError: if they cannot be shared evenly, or the layer turns positions or drops weights.
@@ -88,7 +94,7 @@ def run_way(
     rank, size = dist.get_rank(), dist.get_world_size()
     require_shares(size, cut, x, layer)
     if cut == "heads":
-        part, out_bias = cut_heads(layer, rank, size), layer.out_proj.bias.detach().requires_grad_()
+        part, out_bias = part_of(layer, rank, size), layer.out_proj.bias.detach().requires_grad_()
         weights, more = [*part.parameters(), out_bias], (part, out_bias)
     else:
         x, grad_out = (t.chunk(size, dim=1)[rank] for t in (x, grad_out))
