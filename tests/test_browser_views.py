@@ -1,7 +1,11 @@
 """What holds for every live view, in real Chromium."""
 
+import base64
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 from view_host import (
     axe_violations,
     finding,
@@ -15,6 +19,7 @@ from view_host import (
 from view_pictures import shade
 
 from mha_utils.widgets.examples import EXAMPLES
+from mha_utils.widgets.kit.base import SOURCES
 from tools.lab_browser import browser
 from tools.suite.comparing import same_text
 
@@ -169,3 +174,22 @@ def test_canvas_colours_are_those_of_a_page_without_jupyterlab(page, scheme):
     page.emulate_media(color_scheme="light")
     page.evaluate("() => document.querySelectorAll('style').forEach((style) => style.remove())")
     assert (paper > 200, ink > 200) == (scheme == "light", scheme == "dark")
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_pictures_follow_the_theme_of_jupyterlab(page, is_dark):
+    """The white of a map becomes the page's dark, what is dark becomes light, green stays green."""
+    strip = Image.new("RGB", (30, 10), "white")
+    strip.paste("black", (10, 0, 20, 10))
+    strip.paste("#009e73", (20, 0, 30, 10))
+    strip.save(file := io.BytesIO(), "png")
+    address = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    page.set_content(
+        f"<style>{(SOURCES / 'style.css').read_text('utf-8')}</style>"
+        f"<body data-jp-theme-light={str(not is_dark).lower()}>"
+        f"<div class=jp-RenderedImage><img style='display: block' src={address}></div>"
+    )
+    shot = Image.open(io.BytesIO(page.locator("img").screenshot())).convert("RGB")
+    white, black, (red, green, blue) = (shot.getpixel((x, 5)) for x in (5, 15, 25))
+    assert (max(white) < 30, min(black) > 225) == (is_dark, is_dark)
+    assert green == max(red, green, blue)
