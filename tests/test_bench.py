@@ -29,16 +29,15 @@ from mha_utils.bench.contestants import CONTESTANTS, LeftOut
 from mha_utils.bench.limits import (
     PARTS,
     copy_rate,
+    ladder_calls,
     matmul_rate,
-    measure_steps,
+    measure_ladder,
     parts_call,
-    step_calls,
 )
 from mha_utils.bench.peers import PEERS, require_package
 from mha_utils.bench.run import WITHOUT_MAPS, build_layers, relative_error, useful_flops
 from mha_utils.core.costs import attention_flops, projection_flops
 from mha_utils.core.modules import MultiHeadAttention
-from mha_utils.core.steps import causal_mask
 
 TINY = Case((2, 7, 12, 3))
 EAGER = [name for name in CONTESTANTS | PEERS if not name.endswith("compiled")]
@@ -149,31 +148,37 @@ def test_the_parts_are_the_products_and_the_kernel(is_training):
         assert counted in (products, products + kernel)  # since 2.15 it knows the CPU's kernel
 
 
-def test_the_steps_are_those_of_the_layer():
-    """Together they give its output; the tile takes as many exponentials as the map."""
+@pytest.mark.parametrize("num_kv_heads", [3, 1])
+def test_every_rung_computes_the_layer(num_kv_heads):
+    """All but the one that computes every tile, which is the layer without its causal rule."""
     torch.manual_seed(0)
-    layer, x = MultiHeadAttention(12, 3).eval(), torch.randn(2, 8, 12)
+    layer = MultiHeadAttention(12, 3, num_kv_heads=num_kv_heads).eval()
+    for size in (8, 5, 8):  # kept maps of another length are not used
+        x = torch.randn(2, size, 12)
+        with torch.no_grad():
+            rungs = {name: call() for name, call in ladder_calls(layer, x).items()}
+            expected = {True: layer(x, is_causal=True), False: layer(x)}
+        for name, out in rungs.items():
+            torch.testing.assert_close(out, expected["every tile" not in name])
+
+
+def test_the_second_rung_takes_no_map_twice():
+    """And computes what the first one does, number by number."""
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(64, 4).eval(), torch.randn(1, 512, 64)
     with torch.no_grad():
-        *made, products, mask, softmax, tile = [c() for c in step_calls(layer, x, 4).values()]
-        out, weights = layer(x, is_causal=True, need_weights=True)
-        q, k, _, out_of_x = made[0]
-        (scores, _), rule = products, causal_mask(8)
-    assert torch.equal(scores, q @ k.mT)
-    assert torch.equal(out_of_x, layer.out_proj(x))
-    assert torch.equal(mask > -1e9, rule.expand_as(mask))
-    assert torch.equal(softmax, mask.softmax(dim=-1))  # both see the masked scores
-    torch.testing.assert_close((mask / 2).softmax(dim=-1), weights)  # Dh = 4
-    assert tile == weights.numel()
-    assert out.shape == x.shape
+        explicit, kept, *_ = ladder_calls(layer, x).values()
+        assert torch.equal(explicit(), kept())
+        one_map = 4 * 4 * 512**2
+        assert peak_bytes(explicit) > 2 * one_map
+        assert peak_bytes(kept) < 0.5 * one_map
 
 
-def test_layers_between_explicit_and_fused_are_timed():
-    steps = measure_steps(quick=True, seconds=0.01)
-    assert steps["shape"] == (1, 256, 768, 12)
-    layers = [*steps["seconds"]][-4:]
-    assert layers[:2] == ["explicit", "fused, causal by a mask"]
-    assert layers[2:] == ["fused, every tile, no mask", "fused"]
-    assert min(steps["seconds"].values()) > 0
+def test_the_rungs_are_timed():
+    ladder = measure_ladder(quick=True, seconds=0.01)
+    assert ladder["shape"] == (1, 256, 768, 12)
+    assert len(ladder["seconds"]) == 5
+    assert min(ladder["seconds"].values()) > 0
 
 
 def test_rates_are_rates():

@@ -58,44 +58,50 @@ def copy_rate(device: str = "cpu", megabytes: int = 256) -> float:
     return 2 * source.nbytes / seconds
 
 
-def step_calls(layer: MultiHeadAttention, x: Tensor, block: int = 64) -> dict:
-    """The steps of `layer` on x (B, T, D) as functions, each on inputs that are in place.
+class ReusingMultiHeadAttention(MultiHeadAttention):
+    """The explicit module with memory for its two maps that it takes once (without gradients)."""
 
-    The last one is not a step: it takes the softmax of a single tile of scores, again and again,
-    until it has seen as many scores as the map has.
-    """
-    q, k, v = (share_heads(t, layer.num_heads) for t in layer.project(x, x, x))
-    hidden = ~causal_mask(q.shape[-2], device=x.device)
-    scores = q @ k.mT
-    weights = scores.softmax(dim=-1)
-    tile = scores[..., :block, :block].contiguous()
-    visits = scores.numel() // tile.numel()
+    maps = None
+
+    def compute_heads(self, q, k, v, mask, is_causal, need_weights):
+        """The steps of the explicit module, written into the maps of the last call."""
+        k, v = share_heads(k, q.shape[1]), share_heads(v, q.shape[1])
+        if self.maps is None or self.maps.shape[1:] != (*q.shape[:3], k.shape[2]):
+            self.maps = q.new_empty(2, *q.shape[:3], k.shape[2])
+        scores, weights = self.maps
+        torch.matmul(q * q.shape[-1] ** -0.5, k.mT, out=scores)
+        if is_causal:
+            scores.masked_fill_(~causal_mask(*scores.shape[-2:], q.device), -torch.inf)
+        torch.softmax(scores, dim=-1, out=weights)
+        return weights @ v, None
+
+
+def ladder_calls(explicit: MultiHeadAttention, x: Tensor) -> dict[str, Callable[[], Tensor]]:
+    """From the explicit to the fused module on x (B, T, D), each layer leaving out one thing."""
+    arguments = explicit.q_proj.in_features, explicit.num_heads
+    reusing, fused = (
+        cls(*arguments, num_kv_heads=explicit.k_proj.out_features // explicit.head_dim)
+        for cls in (ReusingMultiHeadAttention, FusedMultiHeadAttention)
+    )
+    for layer in (reusing, fused):
+        layer.to(x).eval().load_state_dict(explicit.state_dict())
+    mask = causal_mask(x.shape[1], device=x.device)
     return {
-        "the four projections": lambda: (*layer.project(x, x, x), layer.out_proj(x)),
-        "the two products with a map": lambda: (q @ k.mT, weights @ v),
-        "the mask": lambda: scores.masked_fill_(hidden, torch.finfo(x.dtype).min),
-        "the softmax": lambda: scores.softmax(dim=-1),
-        "as many exponentials, one tile": lambda: sum(
-            tile.softmax(dim=-1).numel() for _ in range(visits)
-        ),
-    }
-
-
-def measure_steps(device: str = "cpu", quick: bool = False, seconds: float = 5.0) -> dict:
-    """Median seconds of every step, and of four layers of which each does less than the last."""
-    work = Workload(1, 256 if quick else 2048, 768, 12, is_causal=True)
-    torch.manual_seed(0)
-    x = torch.randn(work.batch_size, work.seq_len, work.embed_dim, device=device)
-    layers = MultiHeadAttention, FusedMultiHeadAttention
-    explicit, fused = (cls(work.embed_dim, work.num_heads).to(device).eval() for cls in layers)
-    mask = causal_mask(work.seq_len, device=x.device)
-    whole = {
         "explicit": lambda: explicit(x, is_causal=True),
+        "explicit, maps kept": lambda: reusing(x, is_causal=True),
         "fused, causal by a mask": lambda: fused(x, mask=mask),
         "fused, every tile, no mask": lambda: fused(x),
         "fused": lambda: fused(x, is_causal=True),
     }
+
+
+def measure_ladder(device: str = "cpu", quick: bool = False, seconds: float = 5.0) -> dict:
+    """Median seconds of every rung."""
+    work = Workload(1, 256 if quick else 2048, 768, 12, is_causal=True)
+    torch.manual_seed(0)
+    x = torch.randn(work.batch_size, work.seq_len, work.embed_dim, device=device)
+    explicit = MultiHeadAttention(work.embed_dim, work.num_heads).to(device).eval()
     with torch.no_grad():
-        times = time_in_turns(step_calls(explicit, x) | whole, device, seconds=seconds)
+        times = time_in_turns(ladder_calls(explicit, x), device, seconds=seconds)
     rows = {name: statistics.median(found) for name, found in times.items()}
     return {"shape": work.shape, "seconds": rows}
