@@ -25,7 +25,7 @@ from mha_utils.bench import (
 )
 from mha_utils.bench import __main__ as command
 from mha_utils.bench.cases import LARGEST, SHAPES, SMALL, call_of
-from mha_utils.bench.contestants import CONTESTANTS, LeftOut
+from mha_utils.bench.contestants import CONTESTANTS, LeftOut, allowed
 from mha_utils.bench.limits import (
     PARTS,
     copy_rate,
@@ -179,6 +179,17 @@ def test_the_rungs_are_timed():
     assert ladder["shape"] == (1, 256, 768, 12)
     assert len(ladder["seconds"]) == 5
     assert min(ladder["seconds"].values()) > 0
+
+
+def test_who_has_no_dropout_is_left_out_where_there_is_some():
+    case = replace(TINY, is_training=True, dropout=0.5)
+    for name in ("loop over heads", "stacked heads"):
+        with pytest.raises(LeftOut, match="has no dropout"):
+            CONTESTANTS[name](case, case.draw_module())
+
+
+def test_the_mask_is_made_where_the_case_is():
+    assert allowed(replace(TINY, device="meta")).device.type == "meta"
 
 
 def test_rates_are_rates():

@@ -91,3 +91,26 @@ def test_what_names_a_processor(monkeypatch, known, processor, name):
     monkeypatch.setattr(platform, "machine", lambda: "C")
     monkeypatch.setattr(record.os, "cpu_count", lambda: 3)
     assert record._cpu_name() == f"{name}, 3 cores"
+
+
+def test_events_of_a_gpu_stand_around_the_calls(monkeypatch):
+    """What is timed is all calls and nothing else, once the queue before them is empty."""
+    done = []
+
+    class Event:
+        def __init__(self, enable_timing):
+            assert enable_timing
+            self.place = None
+
+        def record(self):
+            self.place = len(done)
+            done.append("event")
+
+        def elapsed_time(self, other):
+            assert done[-1] == "synchronize"
+            return 1000.0 * (other.place - self.place - 1)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: done.append("synchronize"))
+    assert timing.time_on_gpu(lambda: done.append("call"), repeats=3) == 1.0
+    assert done == ["synchronize", "event", "call", "call", "call", "event", "synchronize"]

@@ -97,7 +97,7 @@ def test_the_plain_model_and_loop_of_chapter_02_are_the_recorded_ones():
 
 def test_first_weights_are_small_for_queries_and_keys():
     recipe = Recipe(0, start=1.2, look=0.15)
-    model = first_weights(WordModel(70, 29, 48, 2), recipe)
+    model = first_weights(WordModel(70, 29, 48, 2), recipe, 0)
     sizes = {n: p.std().item() * 48**0.5 for n, p in model.named_parameters()}
     for name, expected in {
         "words": 2,
@@ -106,7 +106,7 @@ def test_first_weights_are_small_for_queries_and_keys():
         "heads.1.v_proj": 1.2,
     }.items():
         assert abs(sizes[f"{name}.weight"] / expected - 1) < 0.1
-    again = first_weights(WordModel(70, 29, 48, 2), recipe)
+    again = first_weights(WordModel(70, 29, 48, 2), recipe, 0)
     assert torch.equal(again.words.weight, model.words.weight)
     assert abs(sizes["readout.weight"] / 48**0.5 - (3 * 48) ** -0.5) < 0.01  # as torch makes it
 
@@ -115,7 +115,8 @@ def test_a_uniform_model_never_starts_to_look():
     task, recipe = Grammar(), Recipe(5, batch_size=4, warm_up=2)
     shape = Shape(2, 4, 8, causal=True, uniform=True)
     (small,) = train(task, shape, recipe, (0,))
-    plain = first_weights(WordModel(task.num_symbols, task.seq_len, 8, 2), recipe, uniform=True)
+    model = WordModel(task.num_symbols, task.seq_len, 8, 2)
+    plain = first_weights(model, recipe, 0, uniform=True)
     past = torch.ones(29, 29).tril()
     for model in (small, learn(plain, task, recipe)):
         _, _, weights = evaluate(model, task, 3)

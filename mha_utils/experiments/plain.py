@@ -62,7 +62,7 @@ def learn(model, task, recipe, seed: int = 0):
     return model.eval()
 
 
-def first_weights(model: nn.Module, recipe, seed: int = 0, uniform: bool = False) -> nn.Module:
+def first_weights(model: nn.Module, recipe, seed: int, uniform: bool = False) -> nn.Module:
     """Random numbers to start from; small ones for queries and keys: at first, look everywhere.
 
     Args:

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 from pathlib import Path
 
 from tools.mutation.python import Mutant
@@ -54,8 +55,8 @@ def within(names: list[str], rows: dict[str, dict], seconds: float) -> list[str]
 def views_of(mutant: Mutant, items: list) -> list:
     """Browser tests of the view whose JavaScript is changed; of all views for what they share.
 
-    A test is one of this view if its id names it, or names no view and its file does. What
-    compares with recorded pictures comes first.
+    A test is one of this view if its id names it, or names no view and its file does. First come
+    tests without a browser that name the function, then what compares with recorded pictures.
     """
     names = {view.script: name for name, view in live_views().items()}
     view = names.get(Path(mutant.file).parent.name)
@@ -66,11 +67,17 @@ def views_of(mutant: Mutant, items: list) -> list:
 
     recorded = [item for item in items if "test_recorded_views" in item.nodeid]
     mine = [item for item in items if view is None or shows(item)]
-    first = [item for item in recorded if item in mine]
+    units = [item for item in items if is_unit(mutant.scope, text_of(item.path))]
+    first = units + [item for item in recorded if item in mine]
     rows = {item.nodeid: {"seconds": "_views" not in item.nodeid} for item in mine}
     chosen = diverse(rows)[:MOST]
     others = [item for item in mine if item.nodeid in chosen and item not in first]
     return first + others  # a file at a time: one browser
+
+
+def is_unit(function: str, text: str) -> bool:
+    """Whether these tests evaluate modules without a browser, and name the function."""
+    return "import evaluate" in text and bool(function and re.search(rf"\b{function}\b", text))
 
 
 def live_views() -> dict[str, type]:
