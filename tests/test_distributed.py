@@ -28,6 +28,7 @@ from mha_utils.distributed import (
 )
 from mha_utils.distributed import __main__ as command
 from mha_utils.distributed.traffic import taken
+from mha_utils.distributed.worker import LOOPBACK
 
 __all__ = ["team"]  # a fixture
 
@@ -184,3 +185,24 @@ def test_one_wrong_way_is_enough_to_fail(team, monkeypatch, capsys, wrong):
     monkeypatch.setattr(command, "compare", lambda *call: (worst, lines))
     assert command.main() == bool(wrong)
     assert capsys.readouterr().out.splitlines() == lines
+
+
+IN_A_WORKER = """
+def seen():
+    import os
+    from mha_utils.distributed.collectives import all_reduce
+    return os.environ.get("GLOO_SOCKET_IFNAME"), all_reduce(torch.arange(6.0).view(2, 3).T)
+"""
+
+
+def test_a_worker_stays_on_this_machine_and_adds_up_any_layout(team):
+    for interface, total in team.run(from_notebook(IN_A_WORKER, "seen")):
+        assert interface == LOOPBACK.get(sys.platform)
+        assert torch.equal(total, P * torch.arange(6.0).view(2, 3).T)
+
+
+def test_what_libraries_write_in_a_worker_goes_nowhere():
+    program = "from mha_utils.distributed.worker import silence; silence(); import os; "
+    program += "os.write(1, b'out'); os.write(2, b'err')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

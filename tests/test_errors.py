@@ -199,6 +199,10 @@ CASES = {
         lambda: mha_utils.StackedHeads(8, 0, 4),
         "num_heads must be an integer of at least 1, got 0",
     ),
+    "attention: as many tokens as features, but another width": (
+        lambda: mha_utils.MultiHeadAttention(12, 3)(x(1, 12, 10)),
+        "x must have qdim = 12 numbers in its last dimension, got shape (1, 12, 10)",
+    ),
     "porting: extra keys": (
         lambda: mha_utils.from_torch(torch.nn.MultiheadAttention(8, 2, add_bias_kv=True)),
         "add_bias_kv and add_zero_attn have no counterpart here",
@@ -403,3 +407,10 @@ def test_a_function_with_postponed_annotations_is_checked_as_well(tmp_path, monk
     assert dot(x(3), x(3)) == 0
     with pytest.raises(ValueError, match="dot: b does not fit: the size of dimension D is 4"):
         dot(x(3), x(4))
+
+
+def test_no_module_is_refused_where_nobody_checks_types():
+    program = [sys.executable, "-c", "import mha_utils; mha_utils.from_torch(3)"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    said = "ValueError: module must be a MultiheadAttention, got 3"
+    assert done.stderr.splitlines()[-1] == said

@@ -422,3 +422,9 @@ def test_says_what_the_explicit_module_says(name):
             WRONG[name](kind)
         texts.append(str(error.value))
     assert texts[0] == texts[1]
+
+
+def test_without_dropout_nothing_is_drawn():
+    weights, before = torch.rand(2, 3), torch.get_rng_state()
+    assert kernels.dropped(weights, 0.0) is weights
+    assert torch.equal(torch.get_rng_state(), before)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from mha_utils import checks
+from mha_utils.core.contracts import require_seed
 from mha_utils.museum import MUSEUM, Hunt, bug, with_numbers
 
 
@@ -45,6 +46,10 @@ def test_levels_share_out_the_museum_and_seeds_choose():
 
 WRONG = {
     "level": (lambda: Hunt(5), "level must be one of [1, 2, 3, 4], got 5"),
+    "large seed": (
+        lambda: Hunt(1, 2**63),
+        f"seed must be an integer of at least 0, got {2**63}",
+    ),
     "seed": (lambda: Hunt(1, -1), "seed must be an integer of at least 0, got -1"),
     "suspect": (lambda: Hunt().suspect(0), "suspects are [1, 2, 3], got 0"),
     "accused": (lambda: Hunt().accuse(4, "no scale"), "suspects are [1, 2, 3], got 4"),
@@ -102,3 +107,7 @@ def test_probes_of_the_batch_are_judged():
     text = "lets go: 'batch and time exchanged by view', which lets sequences of a batch see"
     assert text in repr(checks.check_batch_probe(lambda module: False))
     assert "accuses: 'the right module'" in repr(checks.check_batch_probe(lambda module: True))
+
+
+def test_any_seed_of_a_generator_will_do():
+    require_seed(2**63 - 1)

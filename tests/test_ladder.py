@@ -9,7 +9,7 @@ import torch
 
 from mha_utils import causal_mask
 from mha_utils.checks import ladder
-from mha_utils.reference import heads
+from mha_utils.reference import heads, options
 
 CASES = list(ladder.cases())
 BOUNDS = {torch.float64: 1e-12, torch.float32: 1e-5}
@@ -124,3 +124,20 @@ def test_the_oracle_computes_float32_in_float64():
         narrow, wide = gradients(function, np.float32), gradients(function, np.float64)
         for name in wide:
             np.testing.assert_allclose(narrow[name], wide[name], rtol=0, atol=1e-12)
+
+
+def test_the_oracle_with_options_computes_float32_in_float64():
+    rng = np.random.default_rng(0)
+    x, grad_out = rng.normal(size=(2, 1, 3, 4)).astype(np.float32)
+    parameters = {
+        name: (rng.normal(size=(4, 4)).astype(np.float32), rng.normal(size=4).astype(np.float32))
+        for name in ("q", "k", "v", "out")
+    }
+    mask = np.tril(np.ones((3, 3), dtype=bool))
+    found = options.self_attention(x, parameters, 2, grad_out, mask)
+    wide = (a.astype(np.float64) for a in (x, grad_out))
+    x, grad_out = wide
+    expected = options.self_attention(x, parameters, 2, grad_out, mask)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
+        assert found[name].dtype == np.float64

@@ -142,6 +142,7 @@ def _start_no_process_of(server: forkserver.ForkServer) -> None:
 
 def _forget_the_package(folder: Path) -> None:
     sys.path[:0] = [str(folder)]
+    os.environ["PYTHONPATH"] = str(folder)  # of what is started from here
     for name in [n for n in sys.modules if n.split(".")[0] in ("mha_utils", "tools")]:
         del sys.modules[name]
     sys.meta_path[:] = [f for f in sys.meta_path if "jaxtyping" not in type(f).__module__]
