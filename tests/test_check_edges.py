@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from mha_utils import MultiHeadAttention, attention, checks
+from mha_utils.checks.exercise import Asked
 from mha_utils.checks.judge import close
 from mha_utils.checks.module import Adapter, adapter_for
+from mha_utils.checks.module.attempts import are_same
 from mha_utils.checks.module.dropout import RIGHT, P, look, one_hot_case
 from mha_utils.checks.module.scenarios import SCENARIOS, draw, draw_mask
 
@@ -149,3 +151,18 @@ def test_which_weights_a_caller_is_given():
         (0 * used, "other"),
     ):
         assert look(case, out, returned) == dataclasses.replace(RIGHT, returned=name)
+
+
+def test_what_could_not_run_is_not_the_same():
+    """A bug that this layer cannot have is not its name."""
+    results = {"out": np.zeros((1, 2, 3))}
+    assert are_same(results, results)
+    assert not are_same(results, None)
+
+
+@pytest.mark.parametrize("name", [name for name in dir(checks) if name.startswith("check_")])
+def test_help_says_what_is_asked(name):
+    check = getattr(checks, name)
+    if isinstance(check, Asked):
+        assert check.__doc__ == f"Check {check.asks}"
+        assert len(check.asks.split()) > 4
