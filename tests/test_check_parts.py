@@ -17,6 +17,7 @@ from mha_utils.checks.module import (
     scenarios,
     suspect_scores,
 )
+from mha_utils.checks.module.suspects import DROPPING_TOO, FIRST, SUSPECTS
 from mha_utils.reference import heads
 
 # The same kinds of input again, by what a report says of a scenario.
@@ -214,3 +215,17 @@ def test_what_a_right_layer_may_do_with_a_row_without_a_key(way):
         weights[0, :, 0], torch.tensor([WEIGHTS[way.__name__]] * 2), equal_nan=True
     )
     assert weights[0, 0, 1].tolist() == [0.0, 1.0, 0.0], "a row with one key is as ever"
+
+
+@pytest.mark.parametrize("suspect", [*FIRST, *SUSPECTS, *DROPPING_TOO], ids=lambda s: s.name)
+def test_every_suspect_is_named_if_it_is_the_answer(suspect):
+    """Also where it shows no weights, whose shape would give some of them away."""
+
+    class Shown(suspect.module):
+        def forward(self, x, context=None, values=None, *, mask=None, is_causal=False):
+            return super().forward(x, context, values, mask=mask, is_causal=is_causal)
+
+    answer = suspect.module if suspect in DROPPING_TOO else Shown
+    report = checks.check_multi_head_attention(answer)
+    assert not report
+    assert f"Your result equals: {suspect.name}." in str(report)
