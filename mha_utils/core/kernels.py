@@ -6,7 +6,6 @@ with a zero gradient.
 """
 
 import contextlib
-import inspect
 from collections.abc import Callable
 
 import torch
@@ -60,32 +59,27 @@ def attend(
         ValueError: if something does not fit, `dropout` is not a probability, `scale` is not
             a positive number, or `is_causal` is asked for with fewer keys than queries.
     """
-    require_possible(q, k, mask, is_causal, dropout, bias, scale)
-    if q.shape[-2] == 1:  # it is the last, and sees every key
-        is_causal = False
-    if bias is None and scale is None and takes_blocks(q):
-        if 0 < dropout < 1:
-            q, k, v = (t.contiguous() for t in (q, k, v))
-            return in_blocks(by_products, q, k, v, mask, is_causal, dropout)
-        if is_causal and mask is not None:
-            return in_blocks(by_kernel, q, k, v, mask, is_causal, dropout)
-    return by_kernel(q, k, v, mask, dropout, is_causal, bias, scale)
-
-
-attend_unchecked = inspect.unwrap(attend)  # for tensors that are known to fit
-
-
-def require_possible(q, k, mask, is_causal, dropout, bias, scale) -> None:
-    """Raise ValueError unless `attend` can do this; a token that is written waits for it."""
-    if mask is not None or bias is not None:
-        require_mask(mask, (*q.shape[:-1], k.shape[-2]))
-        require_mask(bias, (*q.shape[:-1], k.shape[-2]), "bias")
-    if q.shape[1] != k.shape[1]:
-        require_groups(q.shape[1], k.shape[1])
+    require_mask(mask, (*q.shape[:-1], k.shape[-2]))
+    require_mask(bias, (*q.shape[:-1], k.shape[-2]), "bias")
+    require_groups(q.shape[1], k.shape[1])
     require_bools(is_causal=is_causal)
     require_enough_keys(is_causal, q.shape[-2], k.shape[-2])
     require_probability(dropout=dropout)
     require_positive(scale=1 if scale is None else scale)
+    return attend_unchecked(q, k, v, mask, is_causal, dropout, bias=bias, scale=scale)
+
+
+def attend_unchecked(q, k, v, mask, is_causal, dropout, *, bias=None, scale=None):
+    """`attend` for what is known to fit: a token that is written would wait for the checks."""
+    if q.shape[-2] == 1:  # it is the last, and sees every key
+        is_causal = False
+    drops, joins = 0 < dropout < 1, is_causal and mask is not None
+    if not (drops or joins) or bias is not None or scale is not None or not takes_blocks(q):
+        return by_kernel(q, k, v, mask, dropout, is_causal, bias, scale)
+    if drops:
+        q, k, v = (t.contiguous() for t in (q, k, v))
+    way = by_products if drops else by_kernel
+    return in_blocks(way, q, k, v, mask, is_causal, dropout)
 
 
 def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False, bias=None, scale=None):
