@@ -227,3 +227,11 @@ def test_the_stored_table_is_honest():
     rates = [killed / of for killed, of in (mutants.rate(row["groups"]) for row in samples)]
     assert min(rates[1:]) > 0.9
     assert sum(rate >= 0.95 for rate in rates[1:]) >= 2  # the first is what holes were found by
+
+
+def test_a_test_that_starts_a_program_and_names_the_function_is_tried():
+    here = "tests/test_errors.py::test_no_module_is_refused_where_nobody_checks_types"
+    other = "tests/test_errors.py::test_wrong_types_are_named_too[1]"
+    rows = {name: {"calls": [], "seconds": 1} for name in (other, here, "01_single_head.ipynb")}
+    mutant = python_mutants("core/toy.py", "def from_torch(a):\n    return a + 1\n")[0]
+    assert choose_tests(mutant, rows, seconds=9) == [here]

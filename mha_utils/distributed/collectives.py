@@ -50,7 +50,7 @@ def pass_on(x: Tensor) -> Tensor:
 
 
 def all_reduce(x: Tensor) -> Tensor:
-    total = x.detach().clone(memory_format=torch.contiguous_format)
+    total = x.clone(memory_format=torch.contiguous_format)
     note("all-reduce", total)
     dist.all_reduce(total)
     return total
@@ -60,7 +60,7 @@ def all_to_all(x: Tensor, cut: int, join: int) -> Tensor:
     size = dist.get_world_size()
     if x.shape[cut] % size:
         raise ValueError(f"{size} processes cannot share {x.shape[cut]} evenly")
-    sent = torch.stack(x.detach().chunk(size, dim=cut))
+    sent = torch.stack(x.chunk(size, dim=cut))
     got = torch.empty_like(sent)
     note("all-to-all", sent)
     dist.all_to_all_single(got, sent)
@@ -69,7 +69,7 @@ def all_to_all(x: Tensor, cut: int, join: int) -> Tensor:
 
 def to_neighbour(x: Tensor, step: int) -> Tensor:
     rank, size = dist.get_rank(), dist.get_world_size()
-    sent = x.detach().contiguous()
+    sent = x.contiguous()
     got = torch.empty_like(sent)
     note("pass on", sent)
     pairs = (dist.isend, sent, rank + step), (dist.irecv, got, rank - step)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tools.mutation.python import Mutant
+from tools.planting import ROOT
 
 MOST = 60  # browser tests for one mutant
 ELSEWHERE = "distributed/"  # what is called in other processes is not traced
@@ -30,20 +31,37 @@ def near_to(place: str, rows: dict[str, dict]) -> dict[str, dict]:
 def choose_tests(mutant: Mutant, rows: dict[str, dict], seconds: float) -> list[str]:
     """Tests that call the function which is changed, then those that call another of its file.
 
-    What is cached is called by one test and used by others: hence the second kind. What runs in
-    other processes, and a file of which nothing is called, is tried by all tests of its folder.
-    Each kind may take so many seconds in all.
+    A test that names the function and starts a program is taken to call it. What is cached is
+    called by one test and used by others: hence the second kind. What runs in other processes, and
+    a file of which nothing is called, is tried by all tests of its folder. Each kind may take so
+    many seconds in all.
     """
 
     def calls(row: dict) -> bool:
         names = [q.replace(".<locals>", "") for f, q in row["calls"] if f == mutant.file]
         return any(f"{name}.".startswith(f"{mutant.scope}.") for name in names)
 
-    near = {t: r for t, r in rows.items() if mutant.scope and calls(r)}
+    near = {
+        test: row
+        for test, row in rows.items()
+        if mutant.scope and (calls(row) or starts_program_with(mutant.scope, test))
+    }
     place = ELSEWHERE if mutant.file.startswith(ELSEWHERE) else mutant.file
     of_file = near_to(place, rows) or near_to(f"{mutant.file.rpartition('/')[0]}/", rows)
     chosen = [within(diverse(kind), rows, seconds) for kind in (near, of_file)]
     return list(dict.fromkeys(itertools.chain(*chosen)))
+
+
+def starts_program_with(function: str, test: str) -> bool:
+    """Whether the text of a test names the function and starts a program."""
+    path, _, name = test.partition("::")
+    if not (name and (ROOT / path).is_file()):
+        return False
+    found = re.search(
+        rf"^def {name.split('[')[0]}\b.*?(?=^\S|\Z)", text_of(ROOT / path), re.M | re.S
+    )
+    body = found[0] if found else ""
+    return "subprocess.run" in body and bool(re.search(rf"\b{function}\b", body))
 
 
 def within(names: list[str], rows: dict[str, dict], seconds: float) -> list[str]:
