@@ -14,6 +14,7 @@ from view_host import (
     needs_browser,
     pixels,
     require_answer,
+    wait_until_drawn,
     wear_theme,
 )
 from view_pictures import shade
@@ -193,3 +194,36 @@ def test_pictures_follow_the_theme_of_jupyterlab(page, is_dark):
     white, black, (red, green, blue) = (shot.getpixel((x, 5)) for x in (5, 15, 25))
     assert (max(white) < 30, min(black) > 225) == (is_dark, is_dark)
     assert green == max(red, green, blue)
+
+
+VECTORS = [
+    (name, trait)
+    for name, make in EXAMPLES.items()
+    for trait in ("q", "k", "v")
+    if isinstance(sent := getattr(make(), trait, None), bytes) and sent
+]
+
+
+@pytest.mark.parametrize(("name", "trait"), VECTORS)
+def test_other_vectors_are_drawn_as_in_a_view_that_had_them_from_the_start(page, name, trait):
+    view = EXAMPLES[name]()
+    if name == "CellSteps":
+        view.step = 6  # the last, where the values count
+    host(page, view)
+    before = page.evaluate(SEEN)
+    other = np.frombuffer(getattr(view, trait), "<f4")[::-1].copy()
+    page.evaluate(SEND, [trait, base64.b64encode(other.tobytes()).decode()])
+    wait_until_drawn(page)
+    after = page.evaluate(SEEN)
+    setattr(view, trait, other.tobytes())
+    host(page, view)
+    assert after == page.evaluate(SEEN) != before
+
+
+SEEN = """() => [
+  document.body.innerText, ...[...document.querySelectorAll("canvas")].map((c) => c.toDataURL())
+]"""
+SEND = """([name, text]) => {
+  const array = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  window.model.set(name, new DataView(array.buffer));
+}"""

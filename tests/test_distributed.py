@@ -187,6 +187,21 @@ def test_one_wrong_way_is_enough_to_fail(team, monkeypatch, capsys, wrong):
     assert capsys.readouterr().out.splitlines() == lines
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_processes_that_others_started_only_the_first_writes(monkeypatch, capsys, rank):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setattr(command, "join", lambda: "cpu")
+    monkeypatch.setattr(command, "compare", lambda *call: (0.0, ["a line"]))
+    for name, value in {
+        "get_world_size": 2,
+        "get_rank": rank,
+        "destroy_process_group": None,
+    }.items():
+        monkeypatch.setattr(command.dist, name, lambda value=value: value)
+    assert command.main() == 0
+    assert capsys.readouterr().out == ("a line\n" if rank == 0 else "")
+
+
 IN_A_WORKER = """
 def seen():
     import os

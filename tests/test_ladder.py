@@ -63,6 +63,7 @@ def test_rung_gives_outputs_and_gradients_of_the_loops(rung, dtype):
     for case, expected in zip(CASES, expected_results()):
         results = ladder.with_gradients(rung, case, dtype)
         assert results.keys() == expected.keys()
+        assert {array.dtype for array in results.values()} == {np.dtype("float64")}
         differences = ladder.largest_differences(results, expected)
         assert max(differences.values()) <= BOUNDS[dtype], differences
 

@@ -24,6 +24,7 @@ from mha_utils import (
     to_torch,
 )
 from mha_utils.checks.ladder import largest_differences
+from mha_utils.core.kernels import QUERY_BLOCK
 
 CLASSES = [MultiHeadAttention, FusedMultiHeadAttention]
 X = torch.randn(2, 9, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -438,6 +439,21 @@ def test_one_call_of_the_kernel(name, monkeypatch):
     with Calls() as calls:
         layer(FusedMultiHeadAttention, **options)(X, **given)
     assert calls.found == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "compiles", "calls"), [("cpu", False, 3), ("cpu", True, 1), ("meta", False, 1)]
+)
+def test_only_eager_code_on_a_cpu_cuts_a_long_text_into_blocks(
+    device, compiles, calls, monkeypatch
+):
+    module = layer(FusedMultiHeadAttention).to(device)
+    x = torch.ones(1, 2 * QUERY_BLOCK + 1, X.shape[-1], dtype=X.dtype, device=device)
+    mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=device)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiles)
+    with Calls() as counted:
+        module(x, mask=mask, is_causal=True)
+    assert len(counted.found) == calls
 
 
 @torch.no_grad()

@@ -19,7 +19,7 @@ from mha_utils.core.contracts import (
     require_self_attention,
     require_sizes,
 )
-from mha_utils.core.kernels import attend_unchecked as attend
+from mha_utils.core.kernels import attend_unchecked
 from mha_utils.core.rotary import Rotary, require_rotary
 from mha_utils.core.signatures import in_float32
 from mha_utils.core.steps import (
@@ -183,4 +183,5 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         """From q, k, v (B, H, ., Dh) to heads (B, H, T, Dh), and weights only on request."""
         if need_weights:
             return super().compute_heads(q, k, v, mask, is_causal, need_weights)
-        return attend(q, k, v, mask, is_causal, self.dropout if self.training else 0.0), None
+        dropout = self.dropout if self.training else 0.0
+        return attend_unchecked(q, k, v, mask, is_causal, dropout), None

@@ -77,7 +77,8 @@ export function numbers(sent, [numHeads, numWords, headDim]) {
  * @param {Model} model
  */
 export function cached(model) {
-  let [sent, key, learned] = [null, "", null];
+  const names = ["q", "k", "v", "learned"];
+  let [key, sent] = ["", names.map(() => null)];
   let [q, k, v] = [new Float32Array(), new Float32Array(), new Float32Array()];
   /** @type {Float64Array[]} */
   let scores = [];
@@ -86,10 +87,11 @@ export function cached(model) {
     const shape = model.get("shape");
     const width = shape[0] * shape[2];
     const now = `${numHeads}: ${ids.join()}`;
-    const isOther = sent !== model.get("q") || learned !== model.get("learned");
+    const given = names.map((name) => model.get(name));
+    const isOther = given.some((value, at) => value !== sent[at]);
     if (isOther) [q, k, v] = ["q", "k", "v"].map((name) => rowsOf(model, name));
     if (isOther || key !== now) scores = [];
-    [sent, key, learned] = [model.get("q"), now, model.get("learned")];
+    [key, sent] = [now, given];
     const dim = width / numHeads;
     return (head) => (scores[head] ??= attentionScores(q, k, ids, dim, width, head * dim));
   };
