@@ -100,7 +100,7 @@ FAULTS = [
         ("core/kernels.py", "11", "products: half the dropout", "limit = int(p * 65536)", "limit = int(p * 32768)"),
         ("core/modules.py", "11", "fused: drops in evaluation", "self.dropout if self.training else 0.0", "self.dropout"),
         ("core/modules.py", "11", "fused: never drops", "self.dropout if self.training else 0.0", "0.0"),
-        ("core/modules.py", "11", "fused: v is k", "attend(q, k, v,", "attend(q, k, k,"),
+        ("core/modules.py", "11", "fused: v is k", "attend_unchecked(q, k, v,", "attend_unchecked(q, k, k,"),
         ("core/modules.py", "11", "fused: weights without the mask", "super().compute_heads(q, k, v, mask,", "super().compute_heads(q, k, v, None,"),
         ("reference/__init__.py", "01 03", "reference: no scale", "scale = math.sqrt(len(query))", "scale = 1.0"),
         ("reference/__init__.py", "10", "reference: no scale in arrays", "k) / math.sqrt(q.shape[-1])\n    allowed", "k)\n    allowed"),
