@@ -32,6 +32,18 @@ const press = (node) => new Promise((resolve) => {
   requestAnimationFrame(look);
 });
 
+// From a slider's step to the frame in which the cell that follows the view shows other words.
+const pressAndFollow = (node) => new Promise((resolve) => {
+  const outputs = node.closest(".jp-Cell").querySelectorAll(".jp-RenderedText");
+  const words = () => [...outputs].map((output) => output.innerText).join();
+  const [before, start] = [words(), performance.now()];
+  node.value = Number(node.value) + Number(node.step) * (Number(node.value) < 3 ? 1 : -9);
+  node.dispatchEvent(new Event("input", { bubbles: true }));
+  const look = () =>
+    words() === before ? requestAnimationFrame(look) : resolve(performance.now() - start);
+  requestAnimationFrame(look);
+});
+
 // The usual way answers with a new <img>; its slider is not a native one, so keys are sent.
 const watchImages = () => {
   window.pictures = 0;
