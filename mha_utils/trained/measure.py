@@ -108,13 +108,14 @@ def decoder_difference(decoder: Decoder) -> float:
 
 @torch.no_grad()
 def looks_at_cat(encoder: Encoder, tokenizer, sentence: str) -> dict:
-    """What "it" gives to "cat" in every head, and what the other words give on average."""
+    """What "it" and the other words give to "cat" in every head, and what "it" gives to "mat"."""
     encoded = tokenizer.encode(sentence)
     _, maps = encoder(torch.tensor([encoded.ids]))
-    it, cat = encoded.tokens.index("it"), encoded.tokens.index("cat")
-    to_cat = maps[:, 0].flatten(0, 1)[..., cat]
+    it, cat, mat = map(encoded.tokens.index, ("it", "cat", "mat"))
+    maps = maps[:, 0].flatten(0, 1)
     others = [i for i in range(1, len(encoded.tokens) - 2) if i not in (it, cat)]
-    return {"it": _rounded(to_cat[:, it]), "others": _rounded(to_cat[:, others].mean(dim=-1))}
+    looks = {"it": maps[:, it, cat], "others": maps[:, others, cat].mean(dim=-1)}
+    return {name: _rounded(x) for name, x in (looks | {"mat": maps[:, it, mat]}).items()}
 
 
 @torch.no_grad()
