@@ -1,6 +1,7 @@
 """Facts: sentences that a chapter decides by computing; one that is false stops nothing."""
 
 import ast
+import html
 import inspect
 import linecache
 import os
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from types import CodeType
 
 import numpy as np
+from IPython.display import display
 
 SWITCH = "MHA_FACTS"  # in the environment: "raise" makes a fact that does not hold an error
+SEEN = 3  # of a long list of facts; the rest is folded, but for what does not hold
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,24 @@ def close(found, expected, *, within: float = 1e-5) -> Comparison:
     return Comparison(bool(off <= within * largest), f"off by up to {off:.2g}")
 
 
+@dataclass(frozen=True)
+class Folded:
+    """Facts of a long list that a reader unfolds."""
+
+    lines: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        summary = f"<summary>and {len(self.lines)} more</summary>"
+        return f"<details>{summary}<pre>{html.escape(repr(self))}</pre></details>"
+
+
 def facts(claims: dict[str, Callable]) -> None:
     """Print each sentence with ✓ if its condition holds, else with ✗ and what was found.
+
+    Of a long list the first three are seen, and what does not hold; the rest is folded.
 
     Args:
         claims: for each sentence a function without arguments that returns whether it is true:
@@ -53,13 +72,21 @@ def facts(claims: dict[str, Callable]) -> None:
         AssertionError: if one does not hold and the environment has MHA_FACTS=raise.
     """
     require_claims(claims)
-    wrong = []
-    for sentence, condition in claims.items():
-        reason = why_not(condition)
-        print(f"✓ {sentence}" if reason is None else f"✗ {sentence}: {reason}")
-        wrong += [] if reason is None else [f"{sentence}: {reason}"]
+    reasons = {sentence: why_not(condition) for sentence, condition in claims.items()}
+    wrong = [f"{sentence}: {reason}" for sentence, reason in reasons.items() if reason is not None]
+    first, rest = apart([f"✓ {s}" if r is None else f"✗ {s}: {r}" for s, r in reasons.items()])
+    print(*first, sep="\n")
+    if rest:
+        display(Folded(tuple(rest)))
     if wrong and os.environ.get(SWITCH) == "raise":
         raise AssertionError("\n".join(wrong))
+
+
+def apart(lines: list[str]) -> tuple[list[str], list[str]]:
+    """What a reader sees at once, the first and all that does not hold; and what is folded."""
+    rest = [line for line in lines[SEEN:] if line.startswith("✓")]
+    rest = rest if len(rest) > 1 else []  # to fold one line saves nothing
+    return [line for line in lines if line not in rest], rest
 
 
 def require_claims(claims: dict[str, Callable]) -> None:
@@ -98,7 +125,8 @@ def found_instead(condition: Callable) -> str:
     compared = comparison_in(getattr(condition, "__code__", None))
     if compared is None or "data_ptr" in ast.dump(compared.left):  # an address tells nothing
         return "this is not so here"
-    names = condition.__globals__ | inspect.getclosurevars(condition).nonlocals
+    defaults = {p.name: p.default for p in inspect.signature(condition).parameters.values()}
+    names = condition.__globals__ | inspect.getclosurevars(condition).nonlocals | defaults
     left = eval(compile(ast.Expression(compared.left), "<fact>", "eval"), names)
     return f"found {in_short(left)}"
 

@@ -102,6 +102,35 @@ def test_all_facts_are_told_and_the_switch_raises_in_the_end(capsys, monkeypatch
     facts({"one": lambda: True})
 
 
+def sentences(number, wrong=()):
+    return {f"<{n}> holds": lambda n=n: n == (-1 if n in wrong else n) for n in range(number)}
+
+
+@pytest.mark.parametrize("number", [1, 3, 4])
+def test_a_short_list_is_printed(number, monkeypatch, capsys):
+    monkeypatch.setattr("mha_utils.facts.display", pytest.fail)
+    facts(sentences(number))
+    assert capsys.readouterr().out.count("✓") == number
+
+
+def test_of_a_long_list_three_are_seen_and_what_does_not_hold(monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr("mha_utils.facts.display", shown.append)
+    facts(sentences(8, wrong=(1, 6)))
+    seen = ["✓ <0> holds", "✗ <1> holds: found 1", "✓ <2> holds", "✗ <6> holds: found 6"]
+    assert [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()] == seen
+    (folded,) = shown
+    assert repr(folded).splitlines() == [f"✓ <{n}> holds" for n in (3, 4, 5, 7)]
+    text = "✓ &lt;3&gt; holds\n✓ &lt;4&gt; holds\n✓ &lt;5&gt; holds\n✓ &lt;7&gt; holds"
+    page = f"<details><summary>and 4 more</summary><pre>{text}</pre></details>"
+    assert folded._repr_html_() == page
+
+
+def test_a_shell_without_a_page_prints_all_of_them(capsys):
+    facts(sentences(8))
+    assert capsys.readouterr().out.count("✓") == 8
+
+
 WRONG = {
     "{}": "claims must be a dict of sentences and functions, got {}",
     "[1]": "claims must be a dict of sentences and functions, got [1]",

@@ -99,7 +99,7 @@ def style(path: Path) -> str:
     pictures = sum("image/png" in str(c.outputs) for c in code)
     pictures += sum("../media/" in c.source for c in notebook.cells)
     cells = [c for c in code if FACTS in c.metadata.get("tags", [])]
-    told = "".join(str(o.get("text", "")) for c in cells for o in c.outputs)
+    told = "\n".join(plain(o) for c in cells for o in c.outputs)
     facts = sum(line.startswith(("✓", "✗")) for line in told.splitlines())
     runs = "".join("c" if c.cell_type == "code" else " " for c in notebook.cells).split()
     return (
@@ -109,6 +109,11 @@ def style(path: Path) -> str:
         f"{len(notebook.cells) / max(pictures, 1):.1f}   code cells in a row {max(map(len, runs))}"
         f"   {path.stat().st_size // 1024} kB   {minutes_to_read(notebook):.0f} minutes"
     )
+
+
+def plain(output) -> str:
+    """The text of an output, printed or displayed."""
+    return output.get("text") or output.get("data", {}).get("text/plain", "")
 
 
 def merge_streams(outputs: list) -> list:
