@@ -9,22 +9,23 @@ from mha_utils.core.contracts import require_sizes
 from mha_utils.core.modules import MultiHeadAttention
 
 
-def usable(most: int = 64, **sizes) -> int | tuple[int, ...]:
+def usable(most: int = 64, least: int = 1, **sizes) -> int | tuple[int, ...]:
     """The sizes of a chapter, in the order given; of each that cannot be, one sentence is printed.
 
     Args:
         most: the largest size that the cells below can show.
+        least: the smallest, if it is not 1.
         sizes: named as in the series. Of D, H and Hkv, each that is given must divide the one
             before it.
 
     Returns:
-        a whole number from 1 to `most` for each size; the number itself if there is only one.
+        a whole number from `least` to `most` for each size; the number itself if there is only one.
 
     Raises:
         ValueError: if no size is given, or `most` is none.
     """
     require_sizes(most=most, count=len(sizes))
-    found = {name: nearest(name, size, most) for name, size in sizes.items()}
+    found = {name: nearest(name, size, most, least) for name, size in sizes.items()}
     for whole, part in (("D", "H"), ("H", "Hkv")):
         if {whole, part} <= found.keys() and found[whole] % found[part]:
             found[part] = nearest_divisor(whole, found[whole], part, found[part])
@@ -38,7 +39,7 @@ def several(numbers) -> list:
 
 
 def usable_offsets(offsets, most: int) -> tuple[int, ...]:
-    """The whole numbers from 1 to `most` among these, each once; what is left out is said.
+    """The whole numbers from 0 to `most` among these, each once; what is left out is said.
 
     Args:
         offsets: a list, a tuple, a range or one number.
@@ -48,10 +49,10 @@ def usable_offsets(offsets, most: int) -> tuple[int, ...]:
         at least one of them: 1 if there is none.
     """
     given = several(offsets)
-    known = range(1, most + 1)
+    known = range(most + 1)
     found = tuple(dict.fromkeys(n for n in given if isinstance(n, int) and n in known)) or (1,)
     if list(found) != given:
-        print(f"Whole numbers from 1 to {most} are needed, each once, got {offsets!r}.", end=" ")
+        print(f"Whole numbers from 0 to {most} are needed, each once, got {offsets!r}.", end=" ")
         print(f"We go on with {found}.")
     return found
 
@@ -170,14 +171,14 @@ def layer_dtype(layer) -> torch.dtype:
     return numbers[0].dtype if numbers else torch.get_default_dtype()
 
 
-def nearest(name: str, size, most: int) -> int:
-    """The whole number from 1 to `most` that is nearest to `size`, 1 if it is no number."""
+def nearest(name: str, size, most: int, least: int = 1) -> int:
+    """The whole number from `least` to `most` that is nearest to `size`, `least` if it is none."""
     try:
-        whole = max(1, round(max(0, min(size, most))))  # in this order NaN is 0
+        whole = max(least, round(max(0, min(size, most))))  # in this order NaN is 0
     except (TypeError, ValueError):
-        whole = 1
+        whole = least
     if whole != size or isinstance(size, bool):
-        whose = f"{name} has to be a whole number from 1 to {most}, and {size!r} is not"
+        whose = f"{name} has to be a whole number from {least} to {most}, and {size!r} is not"
         print(f"{whose}. We go on with {name} = {whole}.")
     return whole
 

@@ -247,6 +247,23 @@ def test_a_circle_has_an_arrow_from_one_token_to_each_that_it_may_ask():
     assert [face == to_rgb(theme.QUERY) for face in faces] == [False, False, True, False]
 
 
+def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_a_style():
+    visitors = {2: {"previous": 1, "named": 0}, 1: {"previous": 0, "named": 1}}
+    ax = plots_heads.draw_visitors("abcd", [7, 8, 9, 6], visitors, title="T")
+    places = {t.get_text(): t.get_position() for t in ax.texts}
+    drawn = [t for t in ax.texts if isinstance(t, Annotation)]
+    ends = [("c", "b"), ("c", "a"), ("b", "a"), ("b", "b")]
+    assert [(t.xyann, t.xy) for t in drawn] == [
+        (pytest.approx(places[start]), pytest.approx(places[end])) for start, end in ends
+    ]
+    faces = [to_rgb(circle.get_facecolor()) for circle in ax.patches]
+    assert faces == [to_rgb(c) for c in (theme.PAPER, MARK, theme.QUERY, theme.PAPER)]
+    colours = [to_rgb(t.arrow_patch.get_edgecolor()) for t in drawn]
+    assert colours == [to_rgb(c) for c in (theme.QUERY, theme.QUERY, MARK, MARK)]
+    assert [line.get_label() for line in ax.lines] == ["previous", "named"]
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "--"]
+
+
 def test_marked_cells_are_framed():
     ax = plots.draw_matrix(np.zeros((3, 3)))
     plots_heads.mark_cells(ax, [(0, 2), (1, 0)])
@@ -299,16 +316,24 @@ def test_bars_stand_in_groups_with_their_values():
 # ---- costs -----------------------------------------------------------------------------
 
 
-def test_curves_over_lengths_say_their_slope():
+def test_curves_over_lengths_say_how_they_grow():
     curves = {"maps": [1, 4, 16], "kernel": [2, 4, 8]}
     ax = plots_cost.draw_against_length([64, 128, 256], curves, ylabel="MiB")
     assert [list(line.get_ydata()) for line in ax.lines] == [[1, 4, 16], [2, 4, 8]]
-    assert texts(ax) == [" slope 2.0", " slope 1.0"]
+    assert texts(ax) == [" maps:\n twice the text, × 4.0", " kernel:\n twice the text, × 2.0"]
     assert [t.get_position() for t in ax.texts] == [(256, 16), (256, 8)]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert labels(ax.xaxis) == ["64", "128", "256"]
     with pytest.raises(ValueError, match=r"^maps must have 2 numbers, got 1$"):
         plots_cost.draw_against_length([1, 2], {"maps": [1]}, ylabel="")
+
+
+def test_a_ladder_says_what_each_rung_saves():
+    ax = plots_cost.draw_ladder({"all": 0.8, "half": 0.4, "slower": 0.5}, ["less", "more"])
+    assert texts(ax) == [" ÷ 2.0  less", " ÷ 0.8  more"]
+    assert [round(bar.get_width(), 9) for bar in ax.patches] == [0.8, 0.4, 0.5, 0, 0.4, -0.1]
+    with pytest.raises(ValueError, match=r"^expected 1 reasons, got 0$"):
+        plots_cost.draw_ladder({"all": 2, "half": 1}, [])
 
 
 def test_slope_is_the_exponent():

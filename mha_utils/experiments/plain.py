@@ -28,22 +28,20 @@ class LookingHead(nn.Module):
 
 
 class WordModel(nn.Module):
-    """Word vectors and position vectors, one layer of heads, a skip connection, a readout."""
+    """Vectors of words and places, one layer of heads, a skip connection, a readout."""
 
     def __init__(self, num_words: int, num_places: int, embed_dim: int, num_heads: int):
         super().__init__()
         self.words = nn.Embedding(num_words, embed_dim)
         self.places = nn.Embedding(num_places, embed_dim)
-        widths = [embed_dim // num_heads] * num_heads
-        self.heads = nn.ModuleList([LookingHead(embed_dim, width) for width in widths])
+        width = embed_dim // num_heads
+        self.heads = nn.ModuleList([LookingHead(embed_dim, width) for _ in range(num_heads)])
         self.readout = nn.Linear(embed_dim, num_words)
 
     def forward(self, tokens):
         x = self.words(tokens.squeeze(-1)) + self.places.weight  # which word, and where it stands
-        looked = [head(x) for head in self.heads]  # every head reads all of x
-        found = sum(out for out, _ in looked)
-        maps = torch.stack([weights for _, weights in looked], dim=1)  # (B, H, T, T)
-        return self.readout(x + found), maps  # "x +": the skip connection
+        found, maps = zip(*(head(x) for head in self.heads))  # every head reads all of x
+        return self.readout(x + sum(found)), torch.stack(maps, dim=1)  # "x +": skip connection
 
 
 @threads(1)  # with matrices this small, several would mostly wait for each other

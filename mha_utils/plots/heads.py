@@ -60,29 +60,64 @@ def draw_circle(
         arrows: name -> the place where its arrow ends; an arrow to `start` itself is a ring.
         asked: the name of the arrow that is drawn solid.
     """
+    ax, places = _circle(names, notes, {start: theme.QUERY})
+    for (name, end), colour in zip(arrows.items(), theme.HEADS[1:]):
+        look = {"color": colour, "lw": 2.2 if name == asked else 1.4}
+        look["ls"] = "-" if name == asked else (0, (4, 3))
+        _bend(ax, places, start, end, look)
+        ax.plot([], [], label=name, **look)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.set_title(title)
+    return ax
+
+
+def draw_visitors(
+    names: Sequence[str], notes: Sequence, visitors: dict[int, dict[str, int]], *, title=""
+) -> Axes:
+    """Draw a circle as `draw_circle` does, with the arrows of several tokens: a colour for each.
+
+    Args:
+        visitors: where the arrows start -> name -> the place where its arrow ends.
+    """
+    colours = dict(zip(visitors, (theme.QUERY, MARK)))
+    ax, places = _circle(names, notes, colours)
+    kinds = dict.fromkeys(name for arrows in visitors.values() for name in arrows)
+    styles = dict(zip(kinds, ("-", (0, (4, 3)))))
+    for start, arrows in visitors.items():
+        for name, end in arrows.items():
+            _bend(ax, places, start, end, {"color": colours[start], "lw": 1.8, "ls": styles[name]})
+    for name, style in styles.items():
+        ax.plot([], [], color=theme.INK, lw=1.8, ls=style, label=name)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(1, 0.5))
+    key = "letter: what it is called\nnumber: what it holds\n↻ : the order"
+    ax.text(1.05, 0.45, key, transform=ax.transAxes, va="top", color=theme.MUTED)
+    ax.set_title(title)
+    return ax
+
+
+def _circle(names: Sequence[str], notes: Sequence, filled: dict[int, str]) -> tuple:
+    """Tokens around a circle, some filled with a colour; the axes, and where each token stands."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
     places = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     _, ax = plt.subplots(figsize=(5.6, 3.9))
     for i, (place, name, note) in enumerate(zip(places, names, notes)):
-        face = theme.QUERY if i == start else theme.PAPER
+        face = filled.get(i, theme.PAPER)
         ax.add_patch(plt.Circle(place, 0.11, facecolor=face, edgecolor=theme.MUTED, zorder=3))
-        colour = theme.PAPER if i == start else theme.INK
+        colour = theme.PAPER if i in filled else theme.INK
         ax.text(*place, name, ha="center", va="center", color=colour, zorder=4)
         ax.text(*1.27 * place, note, ha="center", va="center", color=theme.MUTED, fontsize=9)
-    for (name, end), colour in zip(arrows.items(), theme.HEADS[1:]):
-        look = {"color": colour, "lw": 2.2 if name == asked else 1.4, "zorder": 2}
-        look["ls"] = "-" if name == asked else (0, (4, 3))
-        clockwise = np.linalg.det(places[[start, end]]) < 0
-        inwards = 0.3 if clockwise else -0.3
-        bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 11, "shrinkB": 11}
-        ends = {"xy": places[end], "xytext": places[start]}
-        ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", **look, **bend})
-        ax.plot([], [], color=colour, lw=look["lw"], ls=look["ls"], label=name)
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
-    ax.set_title(title)
     ax.axis("off")
-    return ax
+    return ax, places
+
+
+def _bend(ax: Axes, places: np.ndarray, start: int, end: int, look: dict) -> None:
+    """An arrow from one place of a circle to another, bent inwards."""
+    clockwise = np.linalg.det(places[[start, end]]) < 0
+    inwards = 0.3 if clockwise else -0.3
+    bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 11, "shrinkB": 11}
+    ends = {"xy": places[end], "xytext": places[start]}
+    ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "zorder": 2, **look, **bend})
 
 
 def mark_cells(ax: Axes, cells: Sequence[Sequence[int]]) -> None:

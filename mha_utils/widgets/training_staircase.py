@@ -173,12 +173,14 @@ class TrainingStaircase(LiveView):
         trained = [
             share_cell(max(landed[h], 0)) if h in landed else Cell(theme.PAPER) for h in every
         ]
-        rows = ["theory allows", "trained"]
+        known = {h: mean for h, width, mean in self.recorded if width == self.head_dim}
+        known = known if self.num_lookups == len(Lookups().offsets) else {}
+        means = [share_cell(known[h]) if h in known else Cell(theme.PAPER) for h in every]
+        rows = ["theory allows", "trained here", "recorded: mean"]
         columns = [f"H = {heads}" for heads in every]
         title = f"R² by number of heads: width {self.head_dim}, {self.num_lookups} vectors at once"
-        return picture(
-            self.finding(), [Grid(title, [list(map(share_cell, allowed)), trained], rows, columns)]
-        )
+        cells = [list(map(share_cell, allowed)), trained, means]
+        return picture(self.finding(), [Grid(title, cells, rows, columns)])
 
 
 def _named(num_heads: int, head_dim: int, num_lookups: int) -> str:
