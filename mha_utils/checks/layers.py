@@ -118,8 +118,8 @@ class Question(Asked):
         return f"{asked} A is right and C is wrong"
 
 
-LIARS = ("merge without transpose", "scale by sqrt(D)")
-A_IS_WRONG = "A's merge deals the tokens' pieces out anew: when can it put none in a wrong place?"
+LIARS = ("columns dealt out like cards", "scale by sqrt(D)")
+A_IS_WRONG = "A deals its columns out: with how many heads does each get a block of neighbours?"
 WIDTH = 12
 
 

@@ -160,12 +160,13 @@ CHAPTER_08 = {
         (lambda row, p: (sum(w**2 for w in row) * p) ** 0.5, "divided by 1 - p"),
         (lambda row, p: (row**2 * p / (1 - p)) ** 0.5, "raised TypeError"),
     ],
-    "check_lost_row": [
-        (lambda p, n: (1 - p) ** n, "the probability that all are kept"),
-        (lambda p, n: 1 - (1 - p) ** n, "at least one is lost"),
-        (lambda p, n: p * n, "the probabilities added"),
-        (lambda p, n: 1 - p**n, "at least one is kept"),
-        (lambda p, n: p, "num_keys is not used"),
+    "check_some_row_lost": [
+        (lambda p, T: math.prod(1 - p**n for n in range(1, T + 1)), "that no row is empty"),
+        (lambda p, T: 1 - (1 - p) ** T, "word n looks at n words"),
+        (lambda p, T: sum(p**n for n in range(1, T + 1)), "the probabilities added"),
+        (lambda p, T: p**T, "the last row is empty"),
+        (lambda p, T: p, "the first row alone"),
+        (lambda p, T: 1 - math.prod(1 - p**n for n in range(T)), "should be 0.625"),
     ],
 }
 CHAPTER_09 = {
@@ -226,7 +227,8 @@ CHAPTER_10 = {
     ],
     "check_question": [
         (lambda: (5, 5, 2), "A is wrong, too"),
-        (lambda: (1, 1, 2), "gives it the weight 1"),
+        (lambda: (1, 3, 2), "with how many heads does each get a block"),
+        (lambda: (1, 1, 12), "gives it the weight 1"),
         (lambda: (1, 3, 1), "With one head √D is √Dh"),
         (lambda: (1, 3, 5), "5 heads do not divide 12 features"),
         (lambda: (1, 3), "should return three numbers"),
