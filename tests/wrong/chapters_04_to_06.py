@@ -134,12 +134,13 @@ CHAPTER_05 = {
         (as_if_stored_by_head, "a head gets whole tokens, not columns"),
         (as_if_stored_by_row, "right for what is stored row by row"),
     ],
-    "check_too_early_numbers": [
-        (lambda B, T, H, Dh: B * H * T * T, "what you want and do not get"),
-        (lambda B, T, H, Dh: B * T * H * Dh, "as many as q has"),
-        (lambda B, T, H, Dh: B * T * H, "every head meets every head"),
-        (lambda B, T, H, Dh: B * T * Dh * Dh, "turns k around"),
-        (lambda B, T, H, Dh: T * H * H, "the batch is missing"),
+    "check_copied": [
+        (lambda B, T, H, Dh: B * T * H * Dh, "one step width leads through all"),
+        (lambda B, T, H, Dh: 0, "there is a jump over its words"),
+        (lambda B, T, H, Dh: 0 if B == 1 else B * T * H * Dh, "free for one sentence only"),
+        (lambda B, T, H, Dh: 0 if H == 1 else B * T * H * Dh, "free for one head only"),
+        (lambda B, T, H, Dh: 0 if 1 in (B, H) else B * T * H * Dh, "not free for one word"),
+        (lambda B, T, H, Dh: 0 if 1 in (B, T, H) else T * H * Dh, "the batch is missing"),
     ],
     "check_strides": [
         (lambda B, T, H, Dh: (T * H * Dh, H * Dh, Dh, 1), "before the transpose"),

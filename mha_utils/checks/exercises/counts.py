@@ -105,20 +105,27 @@ check_tokens_in_row_0 = Numbers(
         "the larger one of the two: either can run out first": max,
     },
 )
-check_too_early_numbers = Numbers(
-    asks="`answer(B, T, H, Dh)`: numbers in q @ k.transpose(-2, -1), both (B, T, H, Dh).",
-    tried=((1, 10, 2, 4), (2, 5, 3, 7), (8, 1024, 12, 64), (1, 1, 1, 1)),
-    solve=lambda b, t, h, dh: b * t * h * h,
+check_copied = Numbers(
+    asks="`answer(B, T, H, Dh)`: numbers copied by joining B and H of heads that were only split.",
+    tried=((2, 10, 2, 4), (1, 10, 2, 4), (3, 7, 1, 5), (2, 1, 3, 4), (32, 100, 8, 64)),
+    solve=lambda b, t, h, dh: 0 if 1 in (b, t, h) else b * t * h * dh,
     mistakes={
-        "what you want and do not get: T x T for each head": lambda b, t, h, dh: b * h * t * t,
-        "as many as q has: the width goes away, and H meets H": lambda b, t, h, dh: b * t * h * dh,
-        "one number for each head of each word: every head meets every head": (
-            lambda b, t, h, dh: b * t * h
+        "always: with some sizes one step width leads through all": lambda b, t, h, dh: (
+            b * t * h * dh
         ),
-        "Dh x Dh for each word: `transpose(-2, -1)` turns k around, so Dh goes away": (
-            lambda b, t, h, dh: b * t * dh * dh
+        "never: from one sentence to the next there is a jump over its words": (
+            lambda b, t, h, dh: 0
         ),
-        ONE_SEQUENCE: lambda b, t, h, dh: t * h * h,
+        "free for one sentence only: with one head, is there anything to join?": (
+            lambda b, t, h, dh: 0 if b == 1 else b * t * h * dh
+        ),
+        "free for one head only: with one sentence, is there anything to join?": (
+            lambda b, t, h, dh: 0 if h == 1 else b * t * h * dh
+        ),
+        "not free for one word: how far is it then from the last head to the next sentence?": (
+            lambda b, t, h, dh: 0 if 1 in (b, h) else b * t * h * dh
+        ),
+        ONE_SEQUENCE: lambda b, t, h, dh: 0 if 1 in (b, t, h) else t * h * dh,
     },
 )
 check_attention_flops = Numbers(
