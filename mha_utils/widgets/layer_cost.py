@@ -88,14 +88,21 @@ class LayerCost(SizedView):
         )
 
     def still(self):
-        lengths = SIZES["seq_len"]
-        costs = [self.costs(length).values() for length in lengths]
-        names = [f"T = {length}" for length in lengths]
+        """The present sizes, twice the tokens, and twice the heads where D allows it."""
+        t, h = self.seq_len, self.num_heads
+        sizes = [(t, h), (2 * t, h), (t, 2 * h)]
+        sizes = [each for each in sizes if self.embed_dim % each[1] == 0]
+        shown = IMPLEMENTATIONS[1:]  # the loop has its curve in the live view
+        half = 2 if self.is_half else 4
         grids = []
         for title, field in PANELS.items():
-            numbers = [[getattr(cost, field) for cost in row] for row in costs]
-            place = names, IMPLEMENTATIONS, lengths.index(self.seq_len), (70, 22)
-            grids.append(Grid(title, _cells(numbers), *place))
+            works = [
+                Workload(self.batch_size, tokens, self.embed_dim, heads, self.is_causal, half)
+                for tokens, heads in sizes
+            ]
+            numbers = [[getattr(cost_of(name, work), field) for name in shown] for work in works]
+            names = [f"T = {tokens}, H = {heads}" for tokens, heads in sizes]
+            grids.append(Grid(title, _cells(numbers), names, shown, 0, (70, 22)))
         return picture(self.finding(), grids)
 
 
