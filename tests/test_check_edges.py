@@ -31,7 +31,7 @@ def test_numbers_may_be_off_by_a_millionth(error, passes):
     assert bool(checks.check_ceiling(lambda h, dh: solve(h, dh) * (1 + error))) == passes
 
 
-@pytest.mark.parametrize("name", ["scale", "lost_row", "ceiling", "best_offset"])
+@pytest.mark.parametrize("name", ["scale", "some_row_lost", "ceiling", "best_offset"])
 def test_a_number_that_is_wrong_in_one_case_is_found(name):
     exercise = getattr(checks, f"check_{name}")
     assert exercise(exercise.solve)

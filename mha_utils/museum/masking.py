@@ -173,7 +173,7 @@ class MaskMultiplied(Steps):
         return self.softmax(scores if mask is None else scores * mask)
 
 
-@labelled("-1e9 fill", "07", 4, "NVIDIA/apex #1052")
+@labelled("-1e9 fill", "07", 3, "NVIDIA/apex #1052")
 class LargeNegativeFill(Steps):
     """A row with nothing to attend to attends to everything alike; half precision overflows."""
 

@@ -185,7 +185,7 @@ CHAPTER_06 = {
     ],
     "check_masked_weights": [
         (masked, "A row of nothing but -inf: the softmax gives NaN"),
-        (lambda s, mask: masked(s, mask, -1e9), "equals: -1e9 fill (chapter 07, section 4)"),
+        (lambda s, mask: masked(s, mask, -1e9), "equals: -1e9 fill (chapter 07, section 3)"),
         (lambda s, mask: masked(s, ~mask), 'read upside down: True as "not allowed"'),
         (lambda s, mask: masked(s, ~mask), "And rows that may attend to nothing are NaN"),
         (lambda s, mask: masked(s, ~mask, -1e9), "equal shares (a fill like -1e9)"),

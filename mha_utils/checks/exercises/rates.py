@@ -1,5 +1,7 @@
 """Exercises that ask for a float: a scale, a probability, the most that can be reached."""
 
+import math
+
 from mha_utils.checks.numbers import Numbers
 
 check_scale = Numbers(
@@ -18,17 +20,25 @@ check_scale = Numbers(
         "only the divisor of one product: head_dim is not used": lambda dh, q, k: q * k,
     },
 )
-check_lost_row = Numbers(
-    asks="`answer(p, num_keys)`: the probability that a row loses all its weights.",
+check_some_row_lost = Numbers(
+    asks="`answer(p, seq_len)`: the probability that at least one of the rows is empty.",
     tried=((0.5, 2), (0.1, 3), (0.9, 10), (0.4, 1)),
-    solve=lambda p, num_keys: p**num_keys,
+    solve=lambda p, seq_len: 1 - math.prod(1 - p**n for n in range(1, seq_len + 1)),
     mistakes={
-        "the probability that all are kept": lambda p, n: (1 - p) ** n,
-        "the probability that at least one is lost": lambda p, n: 1 - (1 - p) ** n,
-        "the probability that at least one is kept": lambda p, n: 1 - p**n,
-        "the probabilities added: all at once means multiplied": lambda p, n: p * n,
-        "the probability that one certain key is lost: num_keys is not used": lambda p, n: p,
-        "p shared between the keys: each is dropped with all of p": lambda p, n: p / n,
+        "the probability that no row is empty": lambda p, t: math.prod(
+            1 - p**n for n in range(1, t + 1)
+        ),
+        "the probability that every row is empty": lambda p, t: p ** (t * (t + 1) // 2),
+        "the probability that the last row is empty": lambda p, t: p**t,
+        "the first row alone: the others can be empty, too": lambda p, t: p,
+        "the probabilities added: two rows may be empty in one step": lambda p, t: sum(
+            p**n for n in range(1, t + 1)
+        ),
+        "all rows as long as the first: word n looks at n words": lambda p, t: 1 - (1 - p) ** t,
+        "all rows as long as the last: word n looks at n words": lambda p, t: 1 - (1 - p**t) ** t,
+        "rows of 0 to seq_len - 1 words: the first word looks at itself": lambda p, t: (
+            1 - math.prod(1 - p**n for n in range(1, t))
+        ),
     },
 )
 check_sum_varies_by = Numbers(

@@ -25,7 +25,7 @@ from mha_utils.museum import DROPPING, MUSEUM, Bug
 
 ROUNDING = (
     "The differences are as small as those of rounding, up and down alike: does it compute scores "
-    "or weights in float16 or bfloat16? (chapter 07, section 4)"
+    "or weights in float16 or bfloat16? (chapter 07, section 3)"
 )
 
 
