@@ -218,6 +218,8 @@ def test_twins_are_scored_by_sentence_and_by_pair():
     assert found["margin"] == [0.125, 0.0]
     assert found["shifted"] == [1.0, 0.0]
     assert set(found) >= {"right by chance", "p of right", "held-out half", "shifted by chance"}
+    assert found["right, signs"] == ["++", "--", "++", "--"]
+    assert found["shifted, signs"] == ["+0", "+0"]
 
 
 def test_word_vectors_alone_are_scored_like_heads():
@@ -227,7 +229,24 @@ def test_word_vectors_alone_are_scored_like_heads():
     ids = {word: i for i, word in enumerate(vectors)}
     table = torch.tensor(list(vectors.values()))
     twins = [Example(["king", "queen", who], 2, at) for who, at in (("she", 1), ("he", 0))]
-    assert word_vectors_alone(table, ids, twins) == {"right": 0.5, "shifted": 1.0}
+    found = word_vectors_alone(table, ids, twins)
+    assert (found["right"], found["shifted"]) == (0.5, 1.0)
+    assert (found["right, signs"], found["shifted, signs"]) == ("+-", "+")
+
+
+def test_loss_on_ordinary_text_by_hand():
+    """Without an answer, each of its tokens costs ln V; the head taken out is passed on."""
+
+    class Uniform(Copies):
+        def __call__(self, ids, without):
+            self.asked = without
+            return torch.zeros(*ids.shape, 50_000), None
+
+    model = Uniform()
+    assert trained_measure.ordinary_loss(model, [(1, 2)]) == pytest.approx(
+        math.log(50_000), rel=1e-4
+    )
+    assert model.asked == [(1, 2)]
 
 
 def test_numbers_of_maps_are_recorded_to_three_digits():

@@ -24,6 +24,20 @@ from mha_utils.trained.word_classes import rule_accuracy
 TRANSFORMERS = Path(__file__).with_name("transformers.npz")
 EXAMPLE_SENTENCE = "The cat sat on the mat because it was tired ."
 BLOCK, SEEDS, SHUFFLES, RANDOM_HEADS = 25, (0, 1, 2), (0, 1, 2), 12
+# Ordinary text, as the decoder's tokens after a start token:
+# The old clock in the hall stopped at noon. Nobody noticed until the evening, when the
+# children came home from school and asked why dinner was so late. Their mother laughed,
+# looked at her phone, and put the soup on the stove. It was a cold day in March, and the wind
+# from the sea moved the curtains in the kitchen.
+# fmt: off
+ORDINARY = (
+    0, 504, 1573, 9191, 281, 260, 9516, 8976, 418, 27616, 30, 32304, 7062, 1793, 260, 9053,
+    28, 645, 260, 1122, 2422, 1478, 429, 1125, 284, 3413, 1701, 11494, 436, 588, 3008, 30,
+    3855, 3379, 31058, 28, 5328, 418, 874, 5460, 28, 284, 1830, 260, 14562, 335, 260, 23588,
+    30, 657, 436, 253, 4011, 1194, 281, 3903, 28, 284, 260, 2251, 429, 260, 3426, 4935, 260,
+    34269, 281, 260, 9902, 30,
+)
+# fmt: on
 
 
 def measure_encoder(encoder: Encoder, tokenizer, shuffles=SHUFFLES) -> dict:
@@ -78,7 +92,14 @@ def measure_twins(difference: Tensor) -> dict:
         "shifted": _rounded((shifts > 0).float().mean(dim=0)),
         "shifted by chance": round(shifted_by_chance, 3),
         "p of shifted": round(p_shifted, 4),
+        "right, signs": signs(difference),
+        "shifted, signs": signs(shifts),
     }
+
+
+def signs(values: Tensor) -> list[str]:
+    """The signs of (N, A) numbers, a text of "+", "-" and "0" for each row."""
+    return ["".join("-0+"[sign + 1] for sign in row) for row in values.sign().int().tolist()]
 
 
 @torch.no_grad()
@@ -87,7 +108,8 @@ def word_vectors_alone(vectors: Tensor, ids: dict[str, int], sentences: list[Exa
     difference = survey.vector_preference(vectors, ids, sentences)
     shifts = survey.shifts(difference)
     scores = {"right": difference, "shifted": shifts}
-    return {name: round((x > 0).float().mean().item(), 3) for name, x in scores.items()}
+    found = {name: round((x > 0).float().mean().item(), 3) for name, x in scores.items()}
+    return found | {f"{name}, signs": "".join(signs(x)) for name, x in scores.items()}
 
 
 @torch.no_grad()
@@ -144,6 +166,13 @@ def copy_losses(decoder: Decoder, ids: Tensor, without=()) -> tuple[float, float
     return first, second, maps.transpose(1, 2).flatten(0, 1)
 
 
+def ordinary_loss(decoder: Decoder, without=()) -> float:
+    """Mean loss in nats on a few sentences in which nothing long is repeated."""
+    ids = torch.tensor(ORDINARY)
+    logits, _ = decoder(ids[None], without)
+    return F.cross_entropy(logits[0, :-1], ids[1:]).item()
+
+
 def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> dict:
     """Losses on repeated random tokens, with all heads and without some of them."""
     batches = [repeated_tokens(seed) for seed in SEEDS]
@@ -156,16 +185,22 @@ def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> d
         "first token": (torch.arange(length) == 0).expand(1, length, -1)[:, 1:],
     }
     scores = {name: _rounded(mass_on(by_batch, where)) for name, where in places.items()}
-    without = {
-        name: [round(copy_losses(decoder, batches[s], [head])[1], 2) for s in removed_for]
-        for name, head in heads_to_remove(decoder, scores).items()
+    removed = heads_to_remove(decoder, scores)
+    losses = {
+        name: [copy_losses(decoder, batches[s], [head])[:2] for s in removed_for]
+        for name, head in removed.items()
     }
+    strongest = [name for name in removed if "random" not in name]
+    ordinary = {"all heads": ordinary_loss(decoder)}
+    ordinary |= {name: ordinary_loss(decoder, [removed[name]]) for name in strongest}
     return {
         "largest difference": decoder_difference(decoder),
         **scores,
         "first copy": [round(loss, 2) for loss in first],
         "second copy": [round(loss, 2) for loss in second],
-        "without": without,
+        "without": {name: [round(b, 2) for _, b in found] for name, found in losses.items()},
+        "first copy without": {name: [round(a, 2) for a, _ in losses[name]] for name in strongest},
+        "ordinary text": {name: round(loss, 2) for name, loss in ordinary.items()},
     }
 
 
