@@ -120,5 +120,6 @@ class SoftmaxScale(LiveView):
 
 
 def _bar(weight: float) -> list[Cell]:
-    filled = round(SQUARES * weight)
-    return [Cell(theme.weight_colour(weight))] * filled + [Cell(theme.PAPER)] * (SQUARES - filled)
+    """At least one square for what is not 0.00 beside it, in a colour that is seen."""
+    filled = max(round(SQUARES * weight), int(weight >= 0.005))
+    return [Cell(theme.weight_colour(max(weight, 0.3)))] * filled + [Cell(theme.PAPER)] * (SQUARES - filled)
