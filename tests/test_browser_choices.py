@@ -22,7 +22,6 @@ GRIDS = {
     ("HeadExplorer", 0): (("row", TEN), ("column", TEN)),
     ("HeadExplorer", 1): (("row", TEN), ("column", TEN)),
     ("MaskPainter", 0): (("row", SEVEN), ("column", SEVEN)),
-    ("Pipeline", 1): (("row", range(4)), ("column", range(4))),
     ("HeadBudget", 0): (("head_dim", SIZES[::-1]), ("num_heads", SIZES)),
     ("TrainingFilm", 0): (None, ("frame", range(4))),
     ("TrainingFilm", 1): (None, ("frame", range(4))),
@@ -57,6 +56,15 @@ def test_arrow_keys_move_by_one_and_stop_at_the_edge(page, name, canvas):
             expected[trait] = values[max(0, min(place, len(values) - 1))]
             state = seen["state"]
             assert {t: state[t] for t in traits} == expected, key
+
+
+def test_a_choice_beyond_the_edge_is_walked_from_the_edge(page):
+    """Python may set one; the picture then shows the last row and column."""
+    view = EXAMPLES["MaskPainter"]()
+    stage(page, view)
+    script = [["trait", "row", 99], ["trait", "column", 99], ["key", 0, "ArrowUp"]]
+    *_, up, left = play(page, view, [*script, ["key", 0, "ArrowLeft"]], full=False)
+    assert (up["state"]["row"], left["state"]["column"]) == (5, 5)
 
 
 @pytest.mark.parametrize("key", ["a", "Tab", "Home", "PageDown"])
@@ -112,7 +120,7 @@ def test_the_pointer_chooses_the_cell_that_is_drawn_there(page, name, canvas, ki
     ):
         script.append(["point", canvas, *at, *HOW[kind]])
         where.append(where[-1])
-    hovers = name in ("HeadExplorer", "Pipeline") or kind != "pointermove"
+    hovers = name == "HeadExplorer" or kind != "pointermove"
     for seen, expected in zip(play(page, view, script, full=False), where):
         if not hovers:
             expected = getattr(view, rows), getattr(view, columns)
@@ -176,21 +184,13 @@ def number_of(state: dict, sizes: tuple) -> int:
     return number
 
 
-@pytest.mark.parametrize(
-    ("make", "trait", "values"),
-    [
-        (EXAMPLES["Pipeline"], "tensor", list(EXAMPLES["Pipeline"]().tensors())),
-        (MORE["explorer of three heads"], "head", [0, 1, 2]),
-    ],
-    ids=["Pipeline", "HeadExplorer"],
-)
-def test_tensors_and_heads_are_walked_in_a_ring(page, make, trait, values):
+def test_heads_are_walked_in_a_ring(page):
     """The one that is chosen, and no other, is checked and reached by the tabulator."""
-    view = make()
+    view = MORE["explorer of three heads"]()
     stage(page, view)
-    now = values.index(getattr(view, trait))
+    now = view.head
     for key, far in zip(("ArrowRight", "ArrowUp", "ArrowDown", "ArrowLeft"), (1, -1, 1, -1)):
-        for seen in play(page, view, [["key", -1, key]] * (len(values) + 1), full=False):
-            now = (now + far) % len(values)
-            assert seen["state"][trait] == values[now]
-            assert seen["taken"] == [[n == now] * 2 for n in range(len(values))]
+        for seen in play(page, view, [["key", -1, key]] * 4, full=False):
+            now = (now + far) % 3
+            assert seen["state"]["head"] == now
+            assert seen["taken"] == [[n == now] * 2 for n in range(3)]

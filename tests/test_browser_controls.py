@@ -78,8 +78,6 @@ def test_controls_reach_all_that_they_must(page, name):
 def test_pictures_show_what_torch_computes(page, make):
     view = make()
     controls = stage(page, view)
-    if make is MORE["pipeline with dropout"]:
-        controls = [each for each in controls if each["kind"] != "range"]
     script = [["nothing"], *sweep(controls, few=True), ["width", 390], ["width", 1100]]
     for seen in play(page, view, script):
         assert same_text(seen["sentence"], follow(view, seen).finding()), seen["act"]
@@ -100,7 +98,7 @@ def test_the_explorer_of_the_chapter(page):
         check(follow(view, seen), seen)
 
 
-@pytest.mark.parametrize("name", ["LayerCost", "Pipeline", "ShapeLetters"])
+@pytest.mark.parametrize("name", ["LayerCost", "ShapeLetters"])
 def test_heads_that_no_longer_divide_become_the_next_smaller_number_that_does(page, name):
     view = EXAMPLES[name]()
     stage(page, view)

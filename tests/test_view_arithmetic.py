@@ -135,7 +135,7 @@ def test_colours_are_those_of_the_theme():
             np.testing.assert_allclose(rgb(found), expected(share), atol=1, err_msg=str(share))
     beyond = each("colour", "weightColour", [[-3], [0], [1], [7]])
     assert beyond[0] == beyond[1] == theme.palette(theme.WEIGHTS)[0]
-    assert each("colour", "hexOf", [[beyond[1]]]) == [theme.PAPER]
+    assert each("colour", "weightHex", [[0]]) == [theme.PAPER]
     assert beyond[2] == beyond[3] == theme.palette(theme.WEIGHTS)[-1]
     assert each("colour", "css", [[[1, 2, 3]]]) == ["rgb(1,2,3)"]
     heads = each("colour", "headColour", [[n] for n in range(12)])

@@ -30,7 +30,6 @@ MOVES = {
     "BugHunt": ("suspect", 2),
     "CacheShelf": ("length", 3),
     "CellSteps": ("step", 5),
-    "Pipeline": ("num_heads", 4),
     "LayerCost": ("seq_len", 64),
     "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),
@@ -182,7 +181,7 @@ def test_a_sentence_of_the_reader_is_taken():
     assert view.weights().shape == (1, 3, 3)
 
 
-@pytest.mark.parametrize("name", ["LayerCost", "Pipeline", "ShapeLetters"])
+@pytest.mark.parametrize("name", ["LayerCost", "ShapeLetters"])
 def test_heads_that_do_not_divide_are_shown_as_a_problem(name):
     view = EXAMPLES[name]()
     with pytest.raises(ValueError, match=r"^embed_dim must be divisible by num_heads"):

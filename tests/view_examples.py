@@ -4,7 +4,6 @@ import torch
 
 from mha_utils import widgets
 from mha_utils.widgets import layer_cost, memory_ribbon
-from mha_utils.widgets import pipeline as pipes
 from mha_utils.widgets.examples import EXAMPLES
 
 TWENTIETHS, ON = [n / 20 for n in range(19)], (False, True)
@@ -56,16 +55,6 @@ REACH = {
             ("H", "heads", "num_heads"),
             ("Dh", "columns", "head_dim"),
         )
-    },
-    "Pipeline": {
-        "B sequences": ("batch_size", range(1, pipes.BATCH + 1)),
-        "T tokens": ("seq_len", range(1, pipes.LENGTH + 1)),
-        "D columns": ("embed_dim", pipes.DIMS),
-        "H heads": ("num_heads", (1, 2, 3, 4, 6, 12)),
-        "p dropout": ("dropout", TWENTIETHS),
-        "causal": ("causal", ON),
-        "sequence": ("sequence", range(2)),
-        "head": ("head", range(3)),
     },
     "PositionDials": {
         "key at place, the query goes with it": ("key_place", range(32)),
@@ -150,12 +139,6 @@ def fast_dials() -> widgets.PositionDials:
     return widgets.PositionDials(q, k, key_place=31, distance=0, base=2.0)
 
 
-def forgetful_pipeline() -> widgets.Pipeline:
-    view = widgets.Pipeline(3, 5, 8, 2, causal=True, dropout=0.45, tensor="dropped", seed=1)
-    view.sequence, view.head, view.row, view.column = 2, 1, 4, 3
-    return view
-
-
 def long_film() -> widgets.TrainingFilm:
     """Cells smaller than a word is high, a curve without squares, queries without an answer."""
     words, g = [f"w{i}" for i in range(36)], torch.Generator().manual_seed(5)
@@ -193,7 +176,6 @@ MORE = {
     "masked steps": masked_steps,
     "small weights": lambda: evenly(widgets.DropoutDraws),
     "more queries than keys": lambda: widgets.DropoutDraws(torch.full((3, 2), 0.25)),
-    "pipeline with dropout": forgetful_pipeline,
     "fast dials": fast_dials,
     "one dial": lambda: widgets.PositionDials(torch.ones(2), torch.tensor([0.0, 2.0]), 0, 31),
     "a ring": lambda: widgets.ProcessTiles(5, 3, 7, "ring", step=2),

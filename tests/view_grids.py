@@ -1,6 +1,5 @@
 """What the views that draw grids must show, worked out from their traits with torch."""
 
-import itertools
 import math
 
 import numpy as np
@@ -12,9 +11,6 @@ from view_pictures import (
     Cell,
     Grid,
     check_grid,
-    of,
-    require_colour,
-    require_number,
     rgb,
     shade,
     signed_shade,
@@ -136,110 +132,3 @@ def mask_painter(view, seen) -> None:
     assert seen["forbidden"] == [not may for may in mask.flatten().tolist()] * 3
     for table, (yes, no) in zip(seen["tables"], (("1", "0"), ("0", "1"), ("0", "−∞")), strict=True):
         assert table == [[yes if may else no for may in line] for line in mask.tolist()]
-
-
-def pipeline(view, seen) -> None:
-    tensors, sizes = view.tensors(), view.sizes
-    sequence, head = clamp(view.sequence, sizes["B"] - 1), clamp(view.head, sizes["H"] - 1)
-
-    def matrix(name):
-        chosen = tensors[name][sequence]
-        return chosen[head] if chosen.ndim == 3 else chosen
-
-    def colour(name, number, most):
-        if math.isinf(number):
-            return (170, 170, 170)
-        if name in ("weights", "dropped"):
-            return shade(number / max(most, 1))
-        return signed_shade(number / most)
-
-    def largest(name):
-        return matrix(name)[matrix(name).isfinite()].abs().max().item()
-
-    images = [note for note in seen["pictures"][0]["notes"] if note["what"] == "image"]
-    for note, name in zip(images, tensors, strict=True):
-        colours = [colour(name, n, largest(name)) for n in matrix(name).flatten().tolist()]
-        assert np.abs(np.subtract(note["pixels"], colours)).max() <= 5, name
-        rows, columns = matrix(name).shape
-        assert note["columns"] == columns
-        assert abs(note["w"] / columns - note["h"] / rows) < 1e-6
-    check_chain(seen["pictures"][0], dict(zip(tensors, seen["boxes"], strict=True)), images)
-    large, name = seen["pictures"][1], view.tensor
-    rects = [note for note in large["notes"] if note["what"] == "rect" and note["h"] == 29]
-    shown, most = matrix(name), largest(name)
-    written = {}
-    for note in of(large, "text"):
-        written.setdefault((note["x"], note["y"]), []).append(note["text"])
-    assert len(rects) == shown.numel()
-    rows, columns = shown.shape
-    left, top, wide = rects[0]["x"], rects[0]["y"], rects[0]["w"] + 1
-    for n, rect in enumerate(rects):
-        i, j = divmod(n, columns)
-        assert (rect["x"], rect["y"]) == (left + j * wide, top + i * 30)
-        hidden = view.causal and j > i and name in ("masked", "weights", "dropped")
-        expected = HATCH if hidden else colour(name, shown[i, j].item(), most)
-        require_colour(rect["fill"], expected, (name, i, j), atol=5)
-        texts = written.get((rect["x"] + wide / 2, rect["y"] + 15), [])
-        if wide < 24 or (hidden and name != "masked"):
-            assert texts == []
-        elif name == "dropped" and shown[i, j] == 0 and not hidden:
-            assert texts == ["×"]
-        else:
-            require_number(texts[0], shown[i, j].item(), (name, i, j))
-    i, j = clamp(view.row, rows - 1), clamp(view.column, columns - 1)
-    index = [sequence, *([head] if tensors[name].ndim == 4 else []), i, j]
-    assert seen["hints"][-1].startswith(f"{name}{index} = ")
-    require_number(seen["hints"][-1].split(" = ")[1].split(": ")[0], shown[i, j].item())
-    frames = [note for note in large["notes"] if note["what"] == "frame"]
-    assert [(f["x"], f["y"], f["w"]) for f in frames] == [
-        (left + j * wide, top + i * 30, wide - 1),
-        (left + j * wide + 2, top + i * 30 + 2, wide - 5),
-    ]
-
-
-ARROWS = """x q, x k, x v, q q by head, k k by head, v v by head, q by head scores,
-k by head scores, scores masked, masked weights, weights dropped, dropped heads, v by head heads,
-heads merged, merged out"""
-
-
-def check_chain(picture: dict, boxes: dict, images: list) -> None:
-    """In every box its tensor as large as fits, and from box to box the arrows."""
-    for image, box in zip(images, boxes.values()):
-        rows = len(image["pixels"]) // image["columns"]
-        side = min(92 / image["columns"], 36 / rows, 12)
-        assert abs(image["w"] / image["columns"] - side) < 1e-6
-        assert abs(image["x"] + image["w"] / 2 - box["x"] - box["w"] / 2) < 1e-6
-        assert abs(image["y"] + image["h"] / 2 - box["y"] - box["h"] / 2 - 6) < 1e-6
-    (lines,), (tips,) = of(picture, "stroke"), of(picture, "fill")
-    paths, heads = cut(lines["path"]), cut(tips["path"])
-    pairs = [
-        pair
-        for arrow in ARROWS.replace("\n", " ").split(",")
-        for pair in ends(arrow.strip(), boxes)
-    ]
-    for path, head, (start, end) in zip(paths, heads, pairs, strict=True):
-        assert on_edge(path[0], start)
-        assert on_edge(path[-1], end)
-        assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(path))
-        assert head[0] == path[-1]
-        before, tip = np.array(path[-2]), np.array(head[0])
-        along = (tip - before) / np.abs(tip - before).sum()
-        sides = [np.array(point) - tip for point in head[1:]]
-        assert all(side @ along == -7 for side in sides)
-        assert sorted(float(side @ along[::-1]) for side in sides) == [-4, 4]
-
-
-def ends(arrow: str, boxes: dict) -> list:
-    """The two boxes of an arrow that is written as both names."""
-    return [(boxes[a], boxes[b]) for a in boxes for b in boxes if f"{a} {b}" == arrow]
-
-
-def cut(points: list) -> list:
-    """Points as lists, each from a point where the pen is set down."""
-    starts = [n for n, point in enumerate(points) if len(point) == 3]
-    return [[p[:2] for p in points[a:b]] for a, b in zip(starts, [*starts[1:], None])]
-
-
-def on_edge(point: tuple, box: dict) -> bool:
-    far = [abs(at - box[n] - box[m] / 2) * 2 / box[m] for at, n, m in zip(point, "xy", "wh")]
-    return sorted(far) == [0, 1]

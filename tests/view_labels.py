@@ -30,7 +30,6 @@ KEYED = {  # pictures that are worked with keys: what they are and what keys do,
         f"The storage in a row: {ARROWS} a number",
         f"The tensor in blocks: {ARROWS} a number",
     ],
-    "pipeline": [f"The numbers of the tensor: {ARROWS} one"],
     "position_dials": [
         "Two tokens on a line: left and right arrow keys move both, up and down change the distance"
     ],

@@ -38,8 +38,8 @@ RECORDER = """() => {
     lineTo: (pen, x, y) => path.push(at(pen, x, y)),
     arc: (pen, x, y) => path.push(at(pen, x, y)),
     rect: (pen, x, y, w, h) => path.push([...at(pen, x, y), w, h]),
-    stroke: (pen, plan) => note(pen, "stroke", 0, 0, { path: plan?.points ?? path }),
-    fill: (pen, plan) => note(pen, "fill", 0, 0, { path: plan?.points ?? path }),
+    stroke: (pen) => note(pen, "stroke", 0, 0, { path }),
+    fill: (pen) => note(pen, "fill", 0, 0, { path }),
     drawImage(pen, source, ...box) {
       const [sx, sy, sw, sh, x, y, w, h] = box.length === 4
         ? [0, 0, source.width, source.height, ...box] : box;
@@ -47,11 +47,6 @@ RECORDER = """() => {
       const pixels = Array.from({ length: sw * sh }, (_, n) => [...data.slice(4 * n, 4 * n + 3)]);
       note(pen, "image", x, y, { w, h, columns: sw, pixels });
     },
-  };
-  window.Path2D = class extends Path2D {
-    points = [];
-    moveTo(x, y) { super.moveTo(x, y); this.points.push([x, y, "start"]); }
-    lineTo(x, y) { super.lineTo(x, y); this.points.push([x, y]); }
   };
   for (const [name, call] of Object.entries(watched)) {
     const original = CanvasRenderingContext2D.prototype[name];
@@ -81,8 +76,6 @@ PLAYER = """() => {
     drawn: [canvas.width, canvas.height].map((size) => size / devicePixelRatio),
     room: canvas.parentElement.clientWidth,
   }));
-  const boxes = () => [...root.querySelectorAll(".mha-chain button")].map((node) => (
-    { x: node.offsetLeft, y: node.offsetTop, w: node.offsetWidth, h: node.offsetHeight }));
   const marked = (name) => [...root.querySelectorAll(`tr.${name}`)].filter(shown)
     .map((row) => row.rowIndex);
   const forbidden = () => [...root.querySelectorAll("table.mha-bits td")]
@@ -142,7 +135,7 @@ PLAYER = """() => {
         taken: taken(),
         hints: [...root.querySelectorAll(".mha-hint")].map((node) => node.textContent),
         digest: window.digest?.(traits),
-        ...(full ? { pictures: pictures(), boxes: boxes(), ink: getComputedStyle(root).color,
+        ...(full ? { pictures: pictures(), ink: getComputedStyle(root).color,
           totals: marked("mha-total"), chosen: marked("mha-chosen"),
           forbidden: forbidden(),
           tables: [...root.querySelectorAll("table")].filter(shown).map(texts) } : {}),

@@ -72,7 +72,6 @@ VIEWS = {
     "TrainingFilm(steps, maps, [words[:16]] * 4, ['0', '1', '2'], curves, sources)": 0,
     "TrainingStaircase()": 0,
     "WriterAtWork(text='Once there was a quiet fox called Ruth. ' * 5)": 0,
-    "Pipeline(3, 11, 24, 12, causal=True, dropout=0.1, tensor='x')": 1,
 }
 SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")
 

@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=180)
     parser.add_argument("--groups", nargs="*", default=list(GROUPS), choices=GROUPS)
-    parser.add_argument("--files", nargs="*", help="as core/modules.py or widgets/pipeline.js")
+    parser.add_argument("--files", nargs="*", help="as core/modules.py or widgets/js/kit/grid.js")
     parser.add_argument("--list", action="store_true", help="name the mutants and stop")
     parser.add_argument("--store", action="store_true", help=f"keep the result in {TABLE.name}")
     options = parser.parse_args()

@@ -12,7 +12,6 @@ from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.layer_cost import LayerCost
 from mha_utils.widgets.mask_painter import MaskPainter
 from mha_utils.widgets.memory_ribbon import MemoryRibbon
-from mha_utils.widgets.pipeline import Pipeline
 from mha_utils.widgets.position_dials import PositionDials
 from mha_utils.widgets.process_tiles import ProcessTiles
 from mha_utils.widgets.run_below import RunBelow

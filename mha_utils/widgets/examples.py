@@ -117,7 +117,6 @@ EXAMPLES: dict[str, Callable[[], widgets.LiveView]] = {
     "LayerCost": widgets.LayerCost,
     "MaskPainter": _painter,
     "MemoryRibbon": widgets.MemoryRibbon,
-    "Pipeline": widgets.Pipeline,
     "PositionDials": _dials,
     "ProcessTiles": widgets.ProcessTiles,
     "ShapeLetters": widgets.ShapeLetters,

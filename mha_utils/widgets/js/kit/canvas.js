@@ -170,7 +170,7 @@ function pixelsNow(name) {
 }
 
 /** Colours, each as the four bytes of one pixel. @param {number[][]} colours */
-export function pixelsOf(colours) {
+function pixelsOf(colours) {
   return new Uint32Array(Uint8Array.from(colours.flatMap((colour) => [...colour, 255])).buffer);
 }
 

@@ -57,7 +57,7 @@ export function headColour(head) {
 }
 
 /** A colour as #rrggbb. @param {number[]} colour */
-export function hexOf(colour) {
+function hexOf(colour) {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 

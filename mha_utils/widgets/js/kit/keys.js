@@ -110,10 +110,7 @@ export function onPointer(view, canvas, find, { press, hover, drag = hover ?? pr
  * @param {View} view
  * @param {Canvas} canvas
  * @param {(row: number, column: number) => void} choose
- * @param {{ byHover?: boolean }} how
  */
-export function gridPointer(view, canvas, choose, { byHover = false } = {}) {
-  /** @param {number[]} cell */
-  const take = ([row, column]) => choose(row, column);
-  onPointer(view, canvas, cellUnder, { press: take, hover: byHover ? take : undefined });
+export function gridPointer(view, canvas, choose) {
+  onPointer(view, canvas, cellUnder, { press: ([row, column]) => choose(row, column) });
 }

@@ -168,7 +168,7 @@ function keepHeight(view, node) {
  * @param {HTMLElement} node
  * @param {() => void} draw
  */
-export function watchWidth(view, node, draw) {
+function watchWidth(view, node, draw) {
   let width = -1;
   const observer = new ResizeObserver(() => {
     if (width !== (width = node.clientWidth)) draw();
