@@ -122,4 +122,5 @@ class SoftmaxScale(LiveView):
 def _bar(weight: float) -> list[Cell]:
     """At least one square for what is not 0.00 beside it, in a colour that is seen."""
     filled = max(round(SQUARES * weight), int(weight >= 0.005))
-    return [Cell(theme.weight_colour(max(weight, 0.3)))] * filled + [Cell(theme.PAPER)] * (SQUARES - filled)
+    colour = theme.weight_colour(0.3 + 0.7 * weight)
+    return [Cell(colour)] * filled + [Cell(theme.PAPER)] * (SQUARES - filled)
