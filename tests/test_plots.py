@@ -231,6 +231,17 @@ def test_arcs_lead_from_the_query_to_the_answer():
         plots_heads.draw_arcs(words, {"far": (1, 4)})
 
 
+def test_a_strip_has_every_letter_on_the_colour_of_its_share():
+    ax = plots_heads.draw_strips("a b", {"one": [0.0, 0.25, 0.75], "two": torch.ones(3)}, title="T")
+    assert [t.get_text() for t in ax.texts] == list("a ba b")
+    assert [t.get_color() for t in ax.texts[1:3]] == [theme.INK, theme.PAPER]
+    assert ax.collections[0].get_array().flatten().tolist() == [0, 0.25, 0.75, 1, 1, 1]
+    assert labels(ax.yaxis) == ["one", "two"]
+    assert ax.yaxis_inverted()  # the first is above
+    with pytest.raises(ValueError, match=r"^'far' must have 2 shares, got 1$"):
+        plots_heads.draw_strips("ab", {"far": [1.0]})
+
+
 def test_a_circle_has_an_arrow_from_one_token_to_each_that_it_may_ask():
     arrows = {"previous": 1, "first": 0}
     ax = plots_heads.draw_circle("abcd", [7, 8, 9, 6], 2, arrows, asked="first", title="T")
@@ -326,6 +337,11 @@ def test_curves_over_lengths_say_how_they_grow():
     assert labels(ax.xaxis) == ["64", "128", "256"]
     with pytest.raises(ValueError, match=r"^maps must have 2 numbers, got 1$"):
         plots_cost.draw_against_length([1, 2], {"maps": [1]}, ylabel="")
+
+
+def test_growth_is_that_of_the_last_doubling():
+    assert plots_cost.last_doubling([64, 128, 256], [1, 2, 6]) == 3
+    assert plots_cost.last_doubling([64, 256], [1, 16]) == pytest.approx(4)
 
 
 def test_a_ladder_says_what_each_rung_saves():

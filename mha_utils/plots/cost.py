@@ -22,7 +22,7 @@ def draw_against_length(
         if len(numbers) != len(lengths):
             raise ValueError(f"{name} must have {len(lengths)} numbers, got {len(numbers)}")
         ax.loglog(lengths, numbers, "o-", color=colour)
-        label = f" {name}:\n twice the text, × {2 ** slope(lengths, numbers):.1f}"
+        label = f" {name}:\n twice the text, × {last_doubling(lengths, numbers):.1f}"
         ax.text(lengths[-1], numbers[-1], label, color=colour, va="center")
     ax.set_xticks(lengths, [str(length) for length in lengths])
     ax.set_xticks([], minor=True)
@@ -54,6 +54,13 @@ def draw_ladder(
     ax.set(xlabel="seconds", title=title)
     ax.invert_yaxis()
     return ax
+
+
+def last_doubling(lengths, numbers) -> float:
+    """The factor from T / 2 to T; where T / 2 was not measured, the slope's."""
+    if len(lengths) > 1 and lengths[-1] == 2 * lengths[-2]:
+        return numbers[-1] / numbers[-2]
+    return 2 ** slope(lengths, numbers)
 
 
 def slope(x, y) -> float:
