@@ -48,8 +48,11 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
     return ax
 
 
-def draw_strips(text: str, strips: dict[str, Sequence[float]], *, title="") -> Axes:
+def draw_strips(text: str, strips: dict, *, title="") -> Axes:
     """Draw a text once for each name, every letter on the colour of its share.
+
+    Args:
+        strips: name -> the shares of the letters, numbers or a tensor.
 
     Raises:
         ValueError: if a strip has not one share for each letter.
