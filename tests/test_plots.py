@@ -258,9 +258,9 @@ def test_a_circle_has_an_arrow_from_one_token_to_each_that_it_may_ask():
     assert [face == to_rgb(theme.QUERY) for face in faces] == [False, False, True, False]
 
 
-def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_a_style():
+def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_another():
     visitors = {2: {"previous": 1, "named": 0}, 1: {"previous": 0, "named": 1}}
-    ax = plots_heads.draw_visitors("abcd", [7, 8, 9, 6], visitors, title="T")
+    ax = plots_heads.draw_visitors("abcd", [7, 8, 9, 6], visitors, key="a key", title="T")
     places = {t.get_text(): t.get_position() for t in ax.texts}
     drawn = [t for t in ax.texts if isinstance(t, Annotation)]
     ends = [("c", "b"), ("c", "a"), ("b", "a"), ("b", "b")]
@@ -270,9 +270,11 @@ def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_a_style
     faces = [to_rgb(circle.get_facecolor()) for circle in ax.patches]
     assert faces == [to_rgb(c) for c in (theme.PAPER, MARK, theme.QUERY, theme.PAPER)]
     colours = [to_rgb(t.arrow_patch.get_edgecolor()) for t in drawn]
-    assert colours == [to_rgb(c) for c in (theme.QUERY, theme.QUERY, MARK, MARK)]
+    green, purple = (theme.OKABE_ITO[colour] for colour in ("green", "purple"))
+    assert colours == [to_rgb(c) for c in (green, purple, green, purple)]
     assert [line.get_label() for line in ax.lines] == ["previous", "named"]
-    assert [line.get_linestyle() for line in ax.lines] == ["-", "--"]
+    assert [line.get_color() for line in ax.lines] == [green, purple]
+    assert texts(ax)[-1] == "a key"
 
 
 def test_marked_cells_are_framed():
@@ -346,7 +348,7 @@ def test_growth_is_that_of_the_last_doubling():
 
 def test_a_ladder_says_what_each_rung_saves():
     ax = plots_cost.draw_ladder({"all": 0.8, "half": 0.4, "slower": 0.5}, ["less", "more"])
-    assert texts(ax) == [" ÷ 2.0  less", " ÷ 0.8  more"]
+    assert texts(ax) == [" ÷ 2.00  less", " ÷ 0.80  more"]
     assert [round(bar.get_width(), 9) for bar in ax.patches] == [0.8, 0.4, 0.5, 0, 0.4, -0.1]
     with pytest.raises(ValueError, match=r"^expected 1 reasons, got 0$"):
         plots_cost.draw_ladder({"all": 2, "half": 1}, [])

@@ -50,7 +50,7 @@ def draw_ladder(
     ax.barh(names, times, color=theme.QUERY)
     ax.barh(names, saved, left=times, color=theme.FORBIDDEN)
     for row, (before, now, why) in enumerate(zip(times, times[1:], reasons), start=1):
-        ax.text(max(before, now), row, f" ÷ {before / now:.1f}  {why}", va="center")
+        ax.text(max(before, now), row, f" ÷ {before / now:.2f}  {why}", va="center")
     ax.set(xlabel="seconds", title=title)
     ax.invert_yaxis()
     return ax
