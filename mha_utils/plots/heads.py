@@ -101,24 +101,31 @@ def draw_circle(
 
 
 def draw_visitors(
-    names: Sequence[str], notes: Sequence, visitors: dict[int, dict[str, int]], *, title=""
+    names: Sequence[str],
+    notes: Sequence,
+    visitors: dict[int, dict[str, int]],
+    *,
+    key="",
+    title="",
 ) -> Axes:
-    """Draw a circle as `draw_circle` does, with the arrows of several tokens: a colour for each.
+    """Draw tokens around a circle, with named arrows of several of them: a colour for each name.
 
     Args:
+        names: one for each token, the first at the top, clockwise.
+        notes: what stands outside of the circle, one for each token.
         visitors: where the arrows start -> name -> the place where its arrow ends.
+        key: what stands below the names of the arrows.
     """
-    colours = dict(zip(visitors, (theme.QUERY, MARK)))
-    ax, places = _circle(names, notes, colours)
+    ax, places = _circle(names, notes, dict(zip(visitors, (theme.QUERY, MARK))))
     kinds = dict.fromkeys(name for arrows in visitors.values() for name in arrows)
-    styles = dict(zip(kinds, ("-", (0, (4, 3)))))
+    free = (theme.OKABE_ITO[colour] for colour in ("green", "purple", "orange", "sky"))
+    looks = {name: {"color": colour, "lw": 1.8} for name, colour in zip(kinds, free)}
     for start, arrows in visitors.items():
         for name, end in arrows.items():
-            _bend(ax, places, start, end, {"color": colours[start], "lw": 1.8, "ls": styles[name]})
-    for name, style in styles.items():
-        ax.plot([], [], color=theme.INK, lw=1.8, ls=style, label=name)
+            _bend(ax, places, start, end, looks[name])
+    for name, look in looks.items():
+        ax.plot([], [], label=name, **look)
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(1, 0.5))
-    key = "letter: what it is called\nnumber: what it holds\n↻ : the order"
     ax.text(1.05, 0.45, key, transform=ax.transAxes, va="top", color=theme.MUTED)
     ax.set_title(title)
     return ax
