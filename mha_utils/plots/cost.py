@@ -1,6 +1,7 @@
 """Pictures of what attention costs."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -46,7 +47,7 @@ def draw_ladder(
     if len(reasons) != len(names) - 1:
         raise ValueError(f"expected {len(names) - 1} reasons, got {len(reasons)}")
     ax = ax or plt.subplots(figsize=(6.5, 2.9))[1]
-    saved = [0.0, *(a - b for a, b in zip(times, times[1:]))]
+    saved = [0.0, *(a - b for a, b in pairwise(times))]
     ax.barh(names, times, color=theme.QUERY)
     ax.barh(names, saved, left=times, color=theme.FORBIDDEN)
     for row, (before, now, why) in enumerate(zip(times, times[1:], reasons), start=1):
