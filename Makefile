@@ -17,7 +17,7 @@ lab: $(VENV)/lab.ok $(TRAINED:%=$(VENV)/trained.ok)  ## open the series (TRAINED
 		--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(LAB_FLAGS)
 
 test: $(VENV)/lab,test.ok  ## run the whole suite: package, every notebook, browser
-	@$(BIN)/python -m tools.chromium
+	@$(BIN)/python -m tools.browser.chromium
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
@@ -71,7 +71,7 @@ roundings: $(VENV)/lab,test.ok  ## run the chapters under other machines' roundi
 	@$(BIN)/python -m tools.roundings --machines $(ROUNDING_FLAGS)
 
 bench-views: $(VENV)/lab,test.ok  ## time key press -> frame of the live views in Chromium
-	@$(BIN)/python -m tools.bench_views
+	@$(BIN)/python -m tools.browser.bench_views
 
 bench: $(VENV)/lab,bench.ok  ## time the modules and their peers; the record goes to benchmarks/
 	@$(BIN)/python -m mha_utils.bench $(BENCH_FLAGS)

@@ -5,7 +5,7 @@ from IPython.core.formatters import DisplayFormatter
 from view_host import axe_violations, finding, host, needs_browser, set_traits, wear_theme
 
 from mha_utils import widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 QUESTION = "Whose numbers are in row 0?"
 

@@ -12,7 +12,7 @@ from view_host import (
 from view_units import evaluate
 
 from mha_utils import attention_scores, attention_weights, causal_mask, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 pytestmark = needs_browser

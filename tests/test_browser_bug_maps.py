@@ -6,7 +6,7 @@ from view_host import finding, host, needs_browser, pixels, set_traits
 from view_hunt import accuse, name_of, press, trait
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 

@@ -8,7 +8,7 @@ from view_watch import play, stage
 
 from mha_utils.widgets import memory_ribbon
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 

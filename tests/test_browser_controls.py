@@ -18,7 +18,7 @@ from view_pictures import check_canvas
 from view_watch import follow, play, positions, stage, sweep
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 pytestmark = needs_browser

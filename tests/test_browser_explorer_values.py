@@ -15,7 +15,7 @@ from view_host import (
 )
 
 from mha_utils import split_heads, theme, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 

@@ -9,7 +9,7 @@ from view_host import finding, host, needs_browser, pixels, set_traits, wear_the
 from view_units import evaluate
 
 from mha_utils import attention_scores, attention_weights, causal_mask, split_heads, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 pytestmark = needs_browser

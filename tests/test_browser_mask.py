@@ -8,7 +8,7 @@ from view_units import evaluate
 
 from mha_utils import attention, causal_mask, leak_map, padding_mask, widgets
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 pytestmark = needs_browser

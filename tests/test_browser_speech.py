@@ -5,7 +5,7 @@ from test_browser_choices import GRIDS
 from view_host import finding, host, needs_browser, wear_theme
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 EACH = pytest.mark.parametrize("name", EXAMPLES)

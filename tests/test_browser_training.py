@@ -5,7 +5,7 @@ from view_host import axe_violations, finding, host, needs_browser, set_traits, 
 
 from mha_utils import widgets
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 WITH_KERNEL = "() => { window.sent = []; }"

@@ -21,7 +21,7 @@ from view_pictures import shade
 
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.kit.base import SOURCES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 pytestmark = needs_browser

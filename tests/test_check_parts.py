@@ -15,9 +15,8 @@ from mha_utils.checks.module import (
     dropout,
     naming,
     scenarios,
-    suspect_scores,
 )
-from mha_utils.checks.module.suspects import DROPPING_TOO, FIRST, SUSPECTS
+from mha_utils.checks.module.suspects import DROPPING_TOO, FIRST, SUSPECTS, scores
 from mha_utils.reference import heads
 
 # The same kinds of input again, by what a report says of a scenario.
@@ -204,7 +203,7 @@ WEIGHTS = {  # of the first query: key 0 is hidden by the given mask, the others
 }
 
 
-@pytest.mark.parametrize("way", suspect_scores.WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", scores.WAYS, ids=lambda way: way.__name__)
 def test_what_a_right_layer_may_do_with_a_row_without_a_key(way):
     layer = way(8, 2)
     options = {"is_causal": True, "need_weights": True}

@@ -20,14 +20,15 @@ from mha_utils.distributed import (
     largest_difference,
     layer_bytes,
     on_one_process,
-    pass_on,
     run_way,
     share,
+    to_neighbour,
     trade,
     whole,
 )
 from mha_utils.distributed import __main__ as command
 from mha_utils.distributed.traffic import taken
+from mha_utils.distributed.ways import Ring, attend_block, ring_out
 from mha_utils.distributed.worker import LOOPBACK
 
 __all__ = ["team"]  # a fixture
@@ -54,8 +55,9 @@ def test_outputs_and_all_gradients_are_those_of_one_process(team, way, name):
     assert largest_difference(whole(found, cut), expected) < 1e-12
     width = x.shape[-1] if way == "heads" else layer.num_heads * layer.head_dim
     on_paper = layer_bytes(way, P, Workload(2, 9, width, 1, number_bytes=8))
-    for part in ("forward", "backward"):
-        assert {bytes_sent(f[part], P) for f in found} == {on_paper}
+    back = P * 4 * x.nbytes // x.shape[-1] * width // P if way == "ring" else on_paper
+    for part, number in {"forward": on_paper, "backward": back}.items():
+        assert {bytes_sent(f[part], P) for f in found} == {number}
 
 
 def test_few_sets_of_keys_and_values_are_sent_where_their_heads_are():
@@ -89,27 +91,26 @@ COLLECTIVES = """
 def pairs(x):
     rank = dist.get_rank()
     results = []
-    for function in (share, add_up, pass_on, lambda x: trade(x, 0, 1)):
+    for function in (share, add_up, lambda x: trade(x, 0, 1)):
         mine = (x * (rank + 1)).requires_grad_()
         out = function(mine)
         out.backward(torch.full_like(out, 10.0**rank))
         results.append((out.detach(), mine.grad))
-    return results
+    return results, to_neighbour(x * (rank + 1))
 """
 
 
 def test_each_collective_moves_numbers_there_and_gradients_back(team):
-    tools = {"share": share, "add_up": add_up, "pass_on": pass_on, "trade": trade}
+    tools = {"share": share, "add_up": add_up, "to_neighbour": to_neighbour, "trade": trade}
     x = torch.arange(3.0).view(3, 1)
     found = team.run(from_notebook(COLLECTIVES, "pairs", **tools), x)
-    for rank, (shared, added, passed, traded) in enumerate(found):
+    for rank, ((shared, added, traded), passed) in enumerate(found):
         for (out, grad), (same, back) in zip(
-            (shared, added, passed),
-            ((x * (rank + 1), 111), (x * 6, 10**rank), (x * ((rank - 1) % 3 + 1), None)),
+            (shared, added), ((x * (rank + 1), 111), (x * 6, 10**rank))
         ):
             assert torch.equal(out, same)
-            back = 10.0 ** ((rank + 1) % 3) if back is None else back
             assert torch.equal(grad, torch.full_like(x, back))
+        assert torch.equal(passed, x * ((rank - 1) % 3 + 1))
         assert traded[0].tolist() == [[rank * 1.0, rank * 2.0, rank * 3.0]]
         assert traded[1].flatten().tolist() == [1, 10, 100]
 
@@ -121,7 +122,7 @@ def test_what_is_counted_is_what_the_machine_sends(team):
     x = torch.zeros(3, 1_000_000)
     for function in (
         add_up,
-        pass_on,
+        to_neighbour,
         from_notebook("def f(x): return trade(x, 0, 1)", "f", trade=trade),
     ):
         source = "def send(x):\n    taken()\n    f(x)\n    return taken()"
@@ -131,6 +132,28 @@ def test_what_is_counted_is_what_the_machine_sends(team):
         sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - before
         on_paper = sum(bytes_sent(c, P) for c in calls)
         assert on_paper == pytest.approx(sent, rel=0.1)
+
+
+def test_the_ring_keeps_no_note_of_others_until_the_way_back(team):
+    """Those who read notes would keep them, if autograd watched the way forward."""
+    source = """
+def kept(x, layer, way):
+    q, k, v = layer.project(x, x, x)
+    note, saved = torch.stack((k, v)), []
+    hook = lambda t: (saved.append(t.untyped_storage().nbytes()), t)[1]
+    with torch.autograd.graph.saved_tensors_hooks(hook, lambda t: t):
+        way(q, note)
+    return sum(saved)
+"""
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(12, 3), torch.randn(1, 4, 12)
+    watched = team.run(from_notebook(source, "kept"), x, layer, ring_out)
+    own = from_notebook(
+        "def own(q, note): return Ring.apply(q, note, block)", "own", Ring=Ring, block=attend_block
+    )
+    kept = team.run(from_notebook(source, "kept"), x, layer, own)
+    assert kept[0] == kept[1] == kept[2]
+    assert watched[0] < watched[1] < watched[2]
 
 
 REFUSED = {
@@ -163,7 +186,9 @@ def test_the_command_compares_with_one_process(start):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == [*WAYS]
-    sizes = ("32,768 + 32,768",) * 3 if start else ("196,608 + 196,608", "98,304 + 98,304") * 2
+    sizes = ["32,768 + 32,768"] * 2 + ["32,768 + 131,072"]
+    if not start:
+        sizes = ["196,608 + 196,608", "98,304 + 98,304", "196,608 + 524,288"]
     for line, size in zip(lines, sizes):
         assert re.fullmatch(rf"\w+ +off by \de-1\d; a process sends {re.escape(size)} bytes", line)
 

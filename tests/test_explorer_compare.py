@@ -12,7 +12,7 @@ from view_units import evaluate
 from view_watch import play, stage
 
 from mha_utils import attention_weights, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 DIFFERENCE = "({ compute }, _, model) => compute(model).difference"

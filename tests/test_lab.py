@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from view_host import axe_violations, needs_browser, require_answer, require_plain_keys_stay_inside
 
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import ROOT, Lab, browser, jupyter_server
+from tools.browser.lab import ROOT, Lab, browser, jupyter_server
 from tools.notebooks import chapters
 
 pytestmark = needs_browser

@@ -17,7 +17,7 @@ from view_units import evaluate
 
 from mha_utils.widgets import LayerCost
 from mha_utils.widgets.layer_cost import SIZES, short
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 from tools.suite.comparing import same_text
 
 

@@ -9,7 +9,7 @@ from view_host import axe_violations, finding, host, needs_browser, set_traits, 
 from view_units import evaluate
 
 from mha_utils import data, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 W_Q, W_K, _ = data.toy_head_weights()
 KNOWN = data.toy_vocabulary()

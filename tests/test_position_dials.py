@@ -9,7 +9,7 @@ from view_pictures import of
 from view_watch import play, stage
 
 from mha_utils import MultiHeadAttention, Rotary, widgets
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 Q, K = torch.randn(2, 8, generator=torch.Generator().manual_seed(3)).double()
 

@@ -8,7 +8,7 @@ from view_watch import play, stage
 from mha_utils import widgets
 from mha_utils.core.costs import Workload
 from mha_utils.distributed import layer_bytes
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 
 @pytest.mark.parametrize("way", ["heads", "trading", "ring"])

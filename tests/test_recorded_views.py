@@ -19,7 +19,7 @@ from view_watch import RECORDER, play, stage, sweep
 
 from mha_utils.widgets import RunBelow
 from mha_utils.widgets.examples import EXAMPLES
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 pytestmark = needs_browser
 PATH = Path(__file__).with_name("recorded_views.json")

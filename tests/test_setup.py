@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tools import chromium
+from tools.browser import chromium
 
 ROOT = Path(__file__).parents[1]
 PYTORCH = "https://download.pytorch.org/whl/cpu"

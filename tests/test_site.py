@@ -13,8 +13,8 @@ from view_host import axe_violations, needs_browser, require_answer
 
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.kit.page import embed, save_page
+from tools.browser.lab import browser
 from tools.build_site import build
-from tools.lab_browser import browser
 from tools.mutation.choice import live_views
 from tools.notebooks import chapters
 from tools.suite.chapter_runner import code_cells

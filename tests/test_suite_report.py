@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tools import lab_browser
-from tools.chromium import NO_BROWSER, advice
+from tools.browser import lab
+from tools.browser.chromium import NO_BROWSER, advice
 from tools.suite.report import state_of_checkout, what_is_missing
 
 TESTS = """
@@ -33,7 +33,7 @@ def run_suite(folder, *options, writes=()):
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.suite.report", *options]
     command += ["-c", folder / "none.ini", f"--rootdir={folder}", folder]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=lab_browser.ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=lab.ROOT)
     return done.returncode, done.stdout
 
 
@@ -56,10 +56,10 @@ def test_cost_and_what_waits_are_said(tmp_path):
 
 
 def test_outside_of_git_nobody_watches(tmp_path, monkeypatch):
-    assert state_of_checkout(lab_browser.ROOT) is not None
+    assert state_of_checkout(lab.ROOT) is not None
     assert state_of_checkout(tmp_path) is None
     monkeypatch.setenv("PATH", "")
-    assert state_of_checkout(lab_browser.ROOT) is None
+    assert state_of_checkout(lab.ROOT) is None
 
 
 def test_what_is_missing_is_said_in_capitals_with_one_command():
@@ -70,6 +70,6 @@ def test_what_is_missing_is_said_in_capitals_with_one_command():
 
 
 def test_no_chromium_where_one_is_demanded_is_an_error(monkeypatch):
-    monkeypatch.setattr(lab_browser, "chromium", lambda: None)
+    monkeypatch.setattr(lab, "chromium", lambda: None)
     with pytest.raises(RuntimeError, match="no Chromium or Chrome was found"):
-        lab_browser.browser().__enter__()
+        lab.browser().__enter__()

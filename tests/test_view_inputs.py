@@ -14,7 +14,7 @@ from view_watch import play, stage
 from mha_utils import widgets
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.kit.page import embed, save_page
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 NASTY = [
     "<!--<script>",

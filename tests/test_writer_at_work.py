@@ -12,7 +12,7 @@ from mha_utils.museum.projecting import MergeWithoutTranspose
 from mha_utils.writing.stories import END, LONGEST, marks, stories
 from mha_utils.writing.training import loss_of, recorded_writer
 from mha_utils.writing.writer import LETTERS, Writer
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 TEXTS = [
     "O",

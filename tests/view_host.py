@@ -8,8 +8,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page
 
 from mha_utils.widgets import LiveView
+from tools.browser.chromium import NO_BROWSER, chromium
 from tools.bundle import SOURCES
-from tools.chromium import NO_BROWSER, chromium
 
 REQUIRED = bool(os.environ.get("MHA_REQUIRE_BROWSER"))
 needs_browser = pytest.mark.skipif(not REQUIRED and chromium() is None, reason=NO_BROWSER)

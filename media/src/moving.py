@@ -9,7 +9,7 @@ from PIL import Image
 
 from mha_utils import widgets
 from mha_utils.widgets.kit.page import save_page
-from tools.lab_browser import browser
+from tools.browser.lab import browser
 
 BEGINNING = (
     "Once there was a brave owl called Ben. One day he found a green kite under a tree. "

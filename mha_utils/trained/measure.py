@@ -1,17 +1,15 @@
 """The numbers of chapter 13 about two published models: scores of heads, losses without some."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from mha_utils.experiments.scores import at_offset, chosen_on_half, mass_on
-from mha_utils.records import read_arrays
 from mha_utils.trained import survey
 from mha_utils.trained.decoder import Decoder
 from mha_utils.trained.encoder import Encoder
+from mha_utils.trained.peers import decoder_difference, encoder_difference
 from mha_utils.trained.sentences import (
     ANTECEDENT_BY_GENDER,
     ANTECEDENT_BY_MEANING,
@@ -20,8 +18,6 @@ from mha_utils.trained.sentences import (
 )
 from mha_utils.trained.word_classes import rule_accuracy
 
-# What the library transformers 5.23 computes from the same files.
-TRANSFORMERS = Path(__file__).with_name("transformers.npz")
 EXAMPLE_SENTENCE = "The cat sat on the mat because it was tired ."
 BLOCK, SEEDS, SHUFFLES, RANDOM_HEADS = 25, (0, 1, 2), (0, 1, 2), 12
 # Ordinary text, as the decoder's tokens after a start token:
@@ -110,22 +106,6 @@ def word_vectors_alone(vectors: Tensor, ids: dict[str, int], sentences: list[Exa
     scores = {"right": difference, "shifted": shifts}
     found = {name: round((x > 0).float().mean().item(), 3) for name, x in scores.items()}
     return found | {f"{name}, signs": "".join(signs(x)) for name, x in scores.items()}
-
-
-@torch.no_grad()
-def encoder_difference(encoder: Encoder) -> float:
-    """The largest difference to the hidden states that transformers computes, layers 1, 3, 6."""
-    theirs = read_arrays(TRANSFORMERS, ["ids", "states"])
-    states, _ = encoder(torch.tensor(theirs["ids"]))
-    ours = torch.stack([states[layer][0] for layer in (1, 3, 6)])
-    return (ours - torch.tensor(theirs["states"])).abs().max().item()
-
-
-def decoder_difference(decoder: Decoder) -> float:
-    """The largest difference to the scores that transformers gives to 4096 next tokens."""
-    theirs = read_arrays(TRANSFORMERS, ["tokens", "logits"])
-    logits, _ = decoder(torch.tensor(theirs["tokens"]))
-    return (logits[0, -1, :4096] - torch.tensor(theirs["logits"])).abs().max().item()
 
 
 @torch.no_grad()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.chromium import NO_BROWSER, advice
+from tools.browser.chromium import NO_BROWSER, advice
 
 CACHES = ("__pycache__", ".pytest_cache", ".ruff_cache", ".venv", ".egg-info")
 

@@ -18,8 +18,8 @@ from mha_utils.checks.module.attempts import (
     way_of_calling,
 )
 from mha_utils.checks.module.scenarios import Drawn, Scenario, draw, where_it_is_wrong
-from mha_utils.checks.module.suspect_scores import WAYS
 from mha_utils.checks.module.suspects import DROPPING_TOO, FIRST, SUSPECTS
+from mha_utils.checks.module.suspects.scores import WAYS
 from mha_utils.checks.report import or_none
 from mha_utils.museum import DROPPING, MUSEUM, Bug
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools.lab_browser import Lab, browser, jupyter_server
+from tools.browser.lab import Lab, browser, jupyter_server
 from tools.notebooks import KERNEL
 
 PRESSES = 40

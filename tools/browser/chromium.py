@@ -1,4 +1,4 @@
-"""A Chromium for the browser tests: `python -m tools.chromium` gets one if none is found."""
+"""A Chromium for the browser tests; `python -m tools.browser.chromium` gets one if none is here."""
 
 import functools
 import os

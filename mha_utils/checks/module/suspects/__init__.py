@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-from mha_utils.checks.module.suspect_scores import SCORING
+from mha_utils.checks.module.suspects.scores import SCORING
 from mha_utils.core.steps import causal_mask, merge_heads
 from mha_utils.museum import Bug, Steps
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from tools.chromium import NO_BROWSER, chromium
+from tools.browser.chromium import NO_BROWSER, chromium
 from tools.suite import threads
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FLAGS = [
     "--headless=new",
     "--no-sandbox",

@@ -1,4 +1,4 @@
-// What `tools.bench_views` runs inside the page.
+// What `tools.browser.bench_views` runs inside the page.
 
 // A frame counts when the canvas was drawn to and the browser then got to its next task.
 const watchCanvas = () => {
