@@ -1,4 +1,4 @@
-"""Wrong answers to the exercise about the published merge."""
+"""Wrong answers to the exercises about published pages."""
 
 
 def as_heads(merged, num_heads):
@@ -20,6 +20,14 @@ def with_view(merged, num_heads):
     return as_heads(merged, num_heads).transpose(1, 2).view(merged.shape)
 
 
+def zeros(rows):
+    return sum(row.count(0) for row in rows)
+
+
+def with_sums(page, is_full):
+    return zeros(row for row in page if is_full(sum(row), max(map(sum, page))))
+
+
 CHAPTERS = {
     "90": {
         "check_unscramble": [
@@ -29,6 +37,15 @@ CHAPTERS = {
             (as_heads, "should have shape (5, 2, 12), got (5, 4, 2, 3)"),
             (with_view, "Use .reshape(...) instead"),
             (lambda m, H: as_heads(m, H).flip(1).transpose(1, 2).flatten(2), "the last head first"),
+        ],
+        "check_surely_hidden": [
+            (zeros, "all empty places: in a row that lost something"),
+            (lambda page: with_sums(page, lambda s, most: s == most), "in the last digit"),
+            (lambda page: with_sums(page, lambda s, most: s > 1), "and still be above 1"),
+            (lambda page: with_sums(page, lambda s, most: s > 0), "a row may have lost a part"),
+            (lambda page: zeros([max(page, key=max)]), "need not stand in a full row"),
+            (lambda page: zeros(r[i + 1 :] for i, r in enumerate(page)), "need not be causal"),
+            (lambda page: page.sum(dim=-1), "raised AttributeError"),
         ],
     }
 }
