@@ -1,6 +1,6 @@
 """One layer on several processes: heads or tokens are shared out, and what travels is counted."""
 
-from mha_utils.distributed.collectives import add_up, pass_on, share, trade
+from mha_utils.distributed.collectives import add_up, share, to_neighbour, trade
 from mha_utils.distributed.team import LostProcessError, Team
 from mha_utils.distributed.traffic import bytes_sent, layer_bytes
 from mha_utils.distributed.ways import (

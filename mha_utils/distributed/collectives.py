@@ -1,4 +1,4 @@
-"""What processes do together. Each is a pair: what travels forward, and what gradients do.
+"""What processes do together: what they send, and pairs of what numbers and gradients do.
 
 Every process has to make the same calls in the same order. What it hands to the network is noted
 in `traffic`.
@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from mha_utils.distributed.traffic import note
+from mha_utils.distributed.traffic import counted, note
 
 
 class TwoWays(torch.autograd.Function):
@@ -44,11 +44,6 @@ def trade(x: Tensor, cut: int, join: int) -> Tensor:
     return two_ways(x, lambda x: all_to_all(x, cut, join), lambda g: all_to_all(g, join, cut))
 
 
-def pass_on(x: Tensor) -> Tensor:
-    """Give x to the next process, and get that of the one before."""
-    return two_ways(x, lambda x: to_neighbour(x, 1), lambda g: to_neighbour(g, -1))
-
-
 def all_reduce(x: Tensor) -> Tensor:
     total = x.clone(memory_format=torch.contiguous_format)
     note("all-reduce", total)
@@ -67,12 +62,14 @@ def all_to_all(x: Tensor, cut: int, join: int) -> Tensor:
     return torch.cat(got.unbind(), dim=join)
 
 
-def to_neighbour(x: Tensor, step: int) -> Tensor:
+@counted("pass on")
+def to_neighbour(x: Tensor) -> Tensor:
+    """Give x to the process on the right, and get what the one on the left gives."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    sent = x.contiguous()
-    got = torch.empty_like(sent)
-    note("pass on", sent)
-    pairs = (dist.isend, sent, rank + step), (dist.irecv, got, rank - step)
-    for work in dist.batch_isend_irecv([dist.P2POp(f, t, to % size) for f, t, to in pairs]):
+    x = x.contiguous()
+    got = torch.empty_like(x)
+    give = dist.P2POp(dist.isend, x, (rank + 1) % size)
+    take = dist.P2POp(dist.irecv, got, (rank - 1) % size)
+    for work in dist.batch_isend_irecv([give, take]):
         work.wait()
     return got

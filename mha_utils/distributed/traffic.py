@@ -1,5 +1,9 @@
 """What travels between processes: noted while a layer runs, and on paper."""
 
+import functools
+from collections.abc import Callable
+
+import torch.distributed as dist
 from torch import Tensor
 
 from mha_utils.core.costs import Workload
@@ -9,6 +13,21 @@ CALLS: list[tuple[str, int]] = []  # of this process, each with the bytes of its
 
 def note(name: str, tensor: Tensor) -> None:
     CALLS.append((name, tensor.nbytes))
+
+
+def counted(name: str) -> Callable:
+    """Notes the bytes of every tensor that a function sends; alone, a process keeps it."""
+    return functools.partial(_counting, name)
+
+
+def _counting(name: str, send: Callable) -> Callable:
+    # not a closure: what a cell decorates is taken to other processes with all that it holds
+    return functools.update_wrapper(functools.partial(_note_and_send, name, send), send)
+
+
+def _note_and_send(name: str, send: Callable, x: Tensor) -> Tensor:
+    note(name, x)
+    return send(x) if dist.get_world_size() > 1 else x
 
 
 def taken() -> list[tuple[str, int]]:
@@ -35,7 +54,10 @@ def bytes_sent(calls: list[tuple[str, int]], size: int) -> int:
 
 
 def layer_bytes(way: str, size: int, work: Workload, num_kv_heads: int | None = None) -> int:
-    """What a process sends in one forward pass of a layer; `ways` send as much again backward.
+    """What a process sends in one forward pass of a layer.
+
+    Heads and trading send as much again backward. The ring sends notes once more, each with its
+    gradient and as far as home: 4 times what a process has of x, P times.
 
     Args:
         way: "heads", "trading" or "ring".

@@ -11,18 +11,20 @@ from mha_utils.core.contracts import require_choice
 from mha_utils.core.kernels import attend
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, causal_mask, merge_heads
-from mha_utils.distributed.collectives import add_up, pass_on, share, trade
+from mha_utils.distributed.collectives import add_up, share, to_neighbour, trade
 from mha_utils.distributed.traffic import taken
 
 
 def cut_heads(layer: MultiHeadAttention, rank: int, size: int) -> MultiHeadAttention:
-    """The heads of one process as a layer: rows of q, k and v, columns of out, no bias of out."""
+    """The heads of one process as a layer; the bias of out_proj is left out."""
+
+    def piece(weights: Tensor, dim: int = 0) -> nn.Parameter:
+        return nn.Parameter(weights.detach().chunk(size, dim)[rank].clone())
+
     part = copy.deepcopy(layer)
     for linear in (part.q_proj, part.k_proj, part.v_proj):
-        linear.weight = nn.Parameter(linear.weight.detach().chunk(size)[rank].clone())
-        linear.bias = nn.Parameter(linear.bias.detach().chunk(size)[rank].clone())
-    columns = part.out_proj.weight.detach().chunk(size, dim=1)[rank].clone()
-    part.out_proj.weight, part.out_proj.bias = nn.Parameter(columns), None
+        linear.weight, linear.bias = piece(linear.weight), piece(linear.bias)  # some rows
+    part.out_proj.weight, part.out_proj.bias = piece(part.out_proj.weight, dim=1), None  # columns
     return part
 
 
@@ -52,17 +54,59 @@ def merge(out: Tensor, lse: Tensor, other: Tensor, other_lse: Tensor) -> tuple[T
     return out * (lse - total).exp() + other * (other_lse - total).exp(), total
 
 
-def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
-    """Each process has some tokens; keys and values go round, and results are merged."""
-    rank, size = dist.get_rank(), dist.get_world_size()
-    q, k, v = layer.project(x, x, x)
-    out, lse = block(q, k, v, is_causal=True)  # my queries, my keys
-    note = torch.stack((k, v))
-    for step in range(1, size):
-        note = pass_on(note)  # now keys and values of process rank - step
+def ring_out(q: Tensor, note: Tensor, block=attend_block) -> tuple[Tensor, Tensor]:
+    """Keys and values go round on notes, and what my queries read on each is merged."""
+    rank = dist.get_rank()
+    out, lse = block(q, *note, is_causal=True)  # my queries, my keys
+    for step in range(1, dist.get_world_size()):
+        note = to_neighbour(note)  # now keys and values of process rank - step
         if step <= rank:  # they stand before my queries
             out, lse = merge(out, lse, *block(q, *note))
-    return layer.out_proj(merge_heads(out + 0 * note.sum()))  # + 0: all notes go back, too
+    return out, lse
+
+
+def note_gradients(q, note, out, lse, grad_out, block, is_causal) -> tuple[Tensor, Tensor]:
+    """The gradients of my queries and of one note, whose small map is made again."""
+
+    def pull(q: Tensor, note: Tensor) -> Tensor:
+        part, part_lse = block(q, *note, is_causal=is_causal)
+        return (part_lse - lse).exp() * (part - out)  # its share, and where it pulls the output
+
+    _, back = torch.func.vjp(pull, q, note)
+    return back(grad_out)
+
+
+def ring_back(q, note, out, lse, grad_out, block=attend_block) -> tuple[Tensor, Tensor]:
+    """The notes go round once more, and each collects its gradient until it is home."""
+    grad_q, grad_note = torch.zeros_like(q), torch.zeros_like(note)
+    for step in range(dist.get_world_size()):
+        if step <= dist.get_rank():  # I have read this note
+            more_q, more = note_gradients(q, note, out, lse, grad_out, block, is_causal=step == 0)
+            grad_q, grad_note = grad_q + more_q, grad_note + more
+        note, grad_note = to_neighbour(torch.stack((note, grad_note)))
+    return grad_q, grad_note
+
+
+class Ring(torch.autograd.Function):
+    """`ring_out` on the way forward, `ring_back` on gradients; kept is what is its own."""
+
+    @staticmethod
+    def forward(ctx, q: Tensor, note: Tensor, block: Callable) -> Tensor:
+        out, lse = ring_out(q, note, block)
+        ctx.save_for_backward(q, note, out, lse)
+        ctx.block = block
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_out: Tensor) -> tuple:
+        return *ring_back(*ctx.saved_tensors, grad_out, ctx.block), None
+
+
+def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
+    """Each process has some tokens; keys and values go round, and results are merged."""
+    q, k, v = layer.project(x, x, x)
+    heads = Ring.apply(q, torch.stack((k, v)), block)
+    return layer.out_proj(merge_heads(heads))
 
 
 WAYS = {
