@@ -181,7 +181,7 @@ class LargeNegativeFill(Steps):
         return self.softmax(scores if mask is None else scores.masked_fill(~mask, -1e9))
 
 
-@labelled("fill too small", "07", 4, "karpathy/minGPT #75")
+@labelled("fill too small", "07", 3, "karpathy/minGPT #75")
 class SmallNegativeFill(Steps):
     """Hidden scores are set to -10: large scores of the model shine through from behind."""
 

@@ -143,7 +143,7 @@ class WeightsShownUnmasked(Steps):
         return self.softmax(self.score(q, k))
 
 
-@labelled("scores in half precision", "07", 4, "tinygrad/tinygrad #12280")
+@labelled("scores in half precision", "07", 3, "tinygrad/tinygrad #12280")
 class HalfPrecisionScores(Steps):
     """The softmax runs in bfloat16: weights have two or three digits."""
 
