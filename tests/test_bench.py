@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from mha_utils.bench import (
     load_records,
     measure,
     measure_case,
+    new_pages,
     peak_bytes,
     ratio_of,
     save_record,
@@ -85,6 +87,21 @@ def test_peak_bytes_sees_inside_a_kernel(capfd):
     assert "profiler" not in capfd.readouterr().err
     os.write(2, b"afterwards errors are seen again")
     assert capfd.readouterr().err == "afterwards errors are seen again"
+
+
+def test_new_pages_are_what_the_system_counts_in_between(monkeypatch):
+    counted = iter([100, 107])
+    usage = types.SimpleNamespace(RUSAGE_SELF=0)
+    usage.getrusage = lambda who: types.SimpleNamespace(ru_minflt=next(counted))
+    monkeypatch.setitem(sys.modules, "resource", usage)
+    called = []
+    assert new_pages(lambda: called.append(1)) == 7
+    assert called == [1]
+
+
+def test_a_system_that_counts_no_pages_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
+    assert new_pages(lambda: None) is None
 
 
 @pytest.mark.parametrize("is_training", [False, True])

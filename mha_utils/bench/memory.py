@@ -1,4 +1,4 @@
-"""Peak memory of a call, beyond what was there before it."""
+"""Peak memory of a call, beyond what was there before it, and pages that are new to it."""
 
 import gc
 import os
@@ -17,6 +17,20 @@ def peak_bytes(function: Callable, device: str = "cpu") -> int:
     """
     with torch.no_grad():
         return _peak_on_gpu(function) if device == "cuda" else _peak_on_cpu(function)
+
+
+def new_pages(function: Callable) -> int | None:
+    """Pages of memory that the system had to find while `function()` ran: its minor page faults.
+
+    None where the system does not count them for us (Windows).
+    """
+    try:
+        import resource
+    except ImportError:
+        return None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    function()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def _peak_on_gpu(function: Callable) -> int:

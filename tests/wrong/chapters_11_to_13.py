@@ -90,10 +90,10 @@ def way_back(shares=None, taken=None, sign=-1):
     def answer(scores, v, out, grad_out, log_total):
         weights = (scores - log_total[..., None]).exp()
         weights = weights if shares is None else shares(scores, log_total[..., None])
-        wishes = grad_out @ v.mT
+        grad_weights = grad_out @ v.mT
         mean = (grad_out * out).sum(dim=-1, keepdim=True)
-        mean = mean if taken is None else taken(weights, wishes)
-        return weights * (wishes + sign * mean)
+        mean = mean if taken is None else taken(weights, grad_weights)
+        return weights * (grad_weights + sign * mean)
 
     return answer
 
@@ -101,14 +101,14 @@ def way_back(shares=None, taken=None, sign=-1):
 CHAPTER_11 = {
     "check_way_back": [
         (way_back(lambda scores, log_total: scores.softmax(dim=-1)), "a softmax of the tile alone"),
-        (way_back(taken=lambda w, wishes: 0.0), "takes from all others"),
+        (way_back(taken=lambda w, grad_weights: 0.0), "takes from all others"),
         (
-            way_back(taken=lambda w, wishes: (w * wishes).sum(dim=-1, keepdim=True)),
-            "the average wish of this tile",
+            way_back(taken=lambda w, grad_weights: (w * grad_weights).sum(dim=-1, keepdim=True)),
+            "the average over this tile",
         ),
         (way_back(lambda scores, log_total: scores.exp() / log_total), "is a logarithm"),
         (way_back(lambda scores, log_total: scores.exp()), "votes and not yet shares"),
-        (way_back(sign=1), "the average wish added"),
+        (way_back(sign=1), "the average added"),
         (lambda scores, v, out, grad_out, log_total: grad_out @ v.mT, "wrong"),
     ],
     "check_attention_flops": [
