@@ -6,7 +6,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mha_utils.experiments.scores import without_head, without_looks
 from mha_utils.museum.masking import CausalShowsTheNext
 from mha_utils.writing import stories as telling
 from mha_utils.writing import training as writing
@@ -138,20 +137,6 @@ def test_a_writer_does_not_see_the_future(small):
     scores = small(torch.stack([one, other]))
     torch.testing.assert_close(scores[0, :same], scores[1, :same])
     assert not torch.allclose(scores[0, same], scores[1, same])
-
-
-@torch.no_grad()
-def test_a_head_gets_nothing_from_where_it_is_silenced(small):
-    letters, everywhere = encode([RUTH]), torch.ones(LONGEST, LONGEST, dtype=torch.bool)
-    before = small(letters)
-    torch.testing.assert_close(without_looks(small, 1, 0, ~everywhere)(letters), before)
-    gone = without_looks(small, 1, 0, everywhere)
-    torch.testing.assert_close(gone(letters), without_head(small, 1, 0)(letters))
-    far = without_looks(small, 0, 1, everywhere.tril(-5))  # all that is 5 letters away and more
-    torch.testing.assert_close(far(letters)[:, :5], before[:, :5])
-    assert not torch.allclose(far(letters)[:, 5], before[:, 5])
-    assert write(far, "One", 2) == write(far, "One", 2, cached=False)
-    assert torch.equal(small(letters), before)  # the model itself is unchanged
 
 
 @torch.no_grad()

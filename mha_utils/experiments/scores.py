@@ -95,26 +95,3 @@ def without_head(model, layer: int, head: int):
     with torch.no_grad():
         attention.out_proj.weight[:, head * width : (head + 1) * width] = 0
     return model
-
-
-def without_looks(model, layer: int, head: int, silent: Bool[Tensor, "T T"]):
-    """A copy of the model in which one head of one layer gets nothing from some keys.
-
-    Its other weights stay what they are.
-
-    Args:
-        silent: (T, T), True where a query gets nothing; T is the longest that is read.
-    """
-    model = copy.deepcopy(model)
-    attention = model.layers[layer].attention
-    usual = attention.compute_heads
-
-    def compute_heads(q, k, v, mask, is_causal, need_weights):
-        heads, weights = usual(q, k, v, mask, is_causal, True)
-        queries, keys = weights.shape[-2:]
-        lost = weights[:, head].masked_fill(~silent[keys - queries : keys, :keys], 0.0)
-        heads[:, head] -= lost @ v[:, head]
-        return heads, weights
-
-    attention.compute_heads = compute_heads
-    return model
