@@ -1,9 +1,5 @@
 """What travels between processes: noted while a layer runs, and on paper."""
 
-import functools
-from collections.abc import Callable
-
-import torch.distributed as dist
 from torch import Tensor
 
 from mha_utils.core.costs import Workload
@@ -11,23 +7,8 @@ from mha_utils.core.costs import Workload
 CALLS: list[tuple[str, int]] = []  # of this process, each with the bytes of its tensor
 
 
-def note(name: str, tensor: Tensor) -> None:
+def count_bytes(name: str, tensor: Tensor) -> None:
     CALLS.append((name, tensor.nbytes))
-
-
-def counted(name: str) -> Callable:
-    """Notes the bytes of every tensor that a function sends; alone, a process keeps it."""
-    return functools.partial(_counting, name)
-
-
-def _counting(name: str, send: Callable) -> Callable:
-    # not a closure: what a cell decorates is taken to other processes with all that it holds
-    return functools.update_wrapper(functools.partial(_note_and_send, name, send), send)
-
-
-def _note_and_send(name: str, send: Callable, x: Tensor) -> Tensor:
-    note(name, x)
-    return send(x) if dist.get_world_size() > 1 else x
 
 
 def taken() -> list[tuple[str, int]]:
