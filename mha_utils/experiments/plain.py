@@ -39,9 +39,11 @@ class WordModel(nn.Module):
         self.readout = nn.Linear(embed_dim, num_words)
 
     def forward(self, tokens):
-        x = self.words(tokens.squeeze(-1)) + self.places.weight  # which word, and where it stands
-        found, maps = zip(*(head(x) for head in self.heads))  # every head reads all of x
-        return self.readout(x + sum(found)), torch.stack(maps, dim=1)  # "x +": skip connection
+        x = self.words(tokens[..., 0]) + self.places.weight  # which word, and where it stands
+        results = [head(x) for head in self.heads]  # every head reads all of x
+        found = sum(found for found, _ in results)
+        maps = torch.stack([weights for _, weights in results], dim=1)
+        return self.readout(x + found), maps  # "x +" is the skip connection
 
 
 @threads(1)  # with matrices this small, several would mostly wait for each other
