@@ -1,7 +1,7 @@
 """The code behind the series: attention step by step, and what it needs to be shown."""
 
 from mha_utils.core.cache import KeyValueCache
-from mha_utils.core.contracts import checked
+from mha_utils.core.guards import checked
 from mha_utils.core.heads import SelfAttentionHead, StackedHeads
 from mha_utils.core.kernels import attend
 from mha_utils.core.masks import document_mask, leak_map, sliding_window_mask

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 
 from mha_utils import data
-from mha_utils.core.contracts import require_sizes
+from mha_utils.core.guards import require_sizes
 from mha_utils.core.modules import MultiHeadAttention
 
 

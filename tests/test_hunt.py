@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mha_utils import checks
-from mha_utils.core.contracts import require_seed
+from mha_utils.core.guards import require_seed
 from mha_utils.museum import MUSEUM, Hunt, bug, with_numbers
 
 

@@ -1,6 +1,7 @@
 """A folder of the package imports only from folders above it; the oracle imports no torch."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,19 @@ def test_the_oracle_knows_no_torch(name):
     imported |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     roots = {module.split(".")[0] for module in imported}
     assert roots <= {"math", "numpy", "collections", "dataclasses", "functools", "mha_utils"}
+
+
+MOST_LINES, MOST_MODULES = 220, 12
+ONE_FILE_EACH = {"exercises", "widgets"}  # a subject, a view
+
+
+def test_files_and_folders_are_small():
+    folders, lengths = Counter(), {}
+    for room in ("mha_utils", "tools"):
+        for path in (ROOT / room).rglob("*.py"):
+            folders[path.parent] += path.name != "__init__.py"
+            lengths[path] = len(path.read_text("utf-8").splitlines())
+    assert len(folders) > 20
+    assert {path for path, n in lengths.items() if n > MOST_LINES} == set()
+    crowded = {folder.name for folder, n in folders.items() if n > MOST_MODULES}
+    assert crowded <= ONE_FILE_EACH

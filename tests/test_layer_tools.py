@@ -1,4 +1,4 @@
-"""The modules in the hands of PyTorch's tools, their state, their contracts, wrong calls."""
+"""The modules in the hands of PyTorch's tools, their state, their guards, wrong calls."""
 
 import copy
 import inspect
@@ -209,7 +209,7 @@ def test_porting_keeps_everything(kind, options):
             torch.testing.assert_close(ours, other)
 
 
-# ---- what the contracts remember ---------------------------------------------------------
+# ---- what `checked` remembers --- ---------------------------------------------------------
 
 
 def sets_in(function) -> list[set]:

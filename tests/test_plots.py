@@ -242,22 +242,6 @@ def test_a_strip_has_every_letter_on_the_colour_of_its_share():
         plots_heads.draw_strips("ab", {"far": [1.0]})
 
 
-def test_a_circle_has_an_arrow_from_one_token_to_each_that_it_may_ask():
-    arrows = {"previous": 1, "first": 0}
-    ax = plots_heads.draw_circle("abcd", [7, 8, 9, 6], 2, arrows, asked="first", title="T")
-    places = {t.get_text(): t.get_position() for t in ax.texts}
-    assert places["a"] == pytest.approx((0, 1))  # the first at the top, then clockwise
-    assert places["b"] == pytest.approx((1, 0))
-    assert places["8"] == pytest.approx((1.27, 0))
-    drawn = [t for t in ax.texts if isinstance(t, Annotation)]
-    assert [t.xy for t in drawn] == [pytest.approx(places[name]) for name in "ba"]
-    assert all(t.xyann == pytest.approx(places["c"]) for t in drawn)
-    assert [line.get_label() for line in ax.lines] == ["previous", "first"]
-    assert [line.get_linestyle() for line in ax.lines] == ["--", "-"]
-    faces = [to_rgb(circle.get_facecolor()) for circle in ax.patches]
-    assert [face == to_rgb(theme.QUERY) for face in faces] == [False, False, True, False]
-
-
 def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_another():
     visitors = {2: {"previous": 1, "named": 0}, 1: {"previous": 0, "named": 1}}
     ax = plots_heads.draw_visitors("abcd", [7, 8, 9, 6], visitors, key="a key", title="T")

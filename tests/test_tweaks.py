@@ -2,7 +2,8 @@
 
 A chapter that trains or measures does it for a few steps here: its table says in `lighter`
 what is exchanged for that in all its rows. With MHA_SLOW_TWEAKS=1 (`make tweaks`) nothing is.
-Tables that take long even so say `slow = true` and run only then.
+Tables that take long even so say `slow = true` and run only then. Rows of every_chapter.toml
+belong to each of them.
 """
 
 import functools
@@ -16,10 +17,15 @@ from tools.notebooks import FOLDER
 from tools.planting import in_a_fork
 from tools.suite.chapter_runner import code_cells, run
 
-TABLES = {
-    path.stem: tomllib.loads(path.read_text("utf-8"))
-    for path in sorted((Path(__file__).parent / "tweaks").glob("*.toml"))
-}
+
+def read(path: Path) -> dict:
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+FOR_ALL = Path(__file__).parent / "tweaks" / "every_chapter.toml"
+TABLES = {path.stem: read(path) for path in sorted(FOR_ALL.parent.glob("[0-9]*.toml"))}
+for _table in TABLES.values():
+    _table["tweaks"] |= read(FOR_ALL)
 ALL = "MHA_SLOW_TWEAKS" in os.environ
 SLOW = pytest.mark.skipif(not ALL, reason="slow: make tweaks")
 CASES = [

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from mha_utils.core.contracts import require_count, require_kind, require_sizes
+from mha_utils.core.guards import require_count, require_kind, require_sizes
 
 
 class KeyValueCache:

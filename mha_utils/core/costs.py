@@ -7,7 +7,7 @@ the FLOPs to PyTorch's own counter and the memory to its profiler.
 
 from dataclasses import dataclass
 
-from mha_utils.core.contracts import require_divisible, require_groups, require_sizes
+from mha_utils.core.guards import require_divisible, require_groups, require_sizes
 
 IMPLEMENTATIONS = ("loop over heads", "explicit", "fused")
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import (
+from mha_utils.core.guards import (
     checked,
     require_bools,
     require_dtype,

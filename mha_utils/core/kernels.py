@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 
-from mha_utils.core.contracts import (
+from mha_utils.core.guards import (
     checked,
     require_bools,
     require_enough_keys,

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from mha_utils.core.cache import KeyValueCache, require_cache
-from mha_utils.core.contracts import (
+from mha_utils.core.guards import (
     checked,
     require_bools,
     require_enough_keys,

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import require_kind, require_width
+from mha_utils.core.guards import require_kind, require_width
 from mha_utils.core.modules import MultiHeadAttention
 
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import (
+from mha_utils.core.guards import (
     checked,
     require_choice,
     require_positions,

@@ -1,6 +1,6 @@
-"""Decorators of the steps.
+"""`@checked` refuses tensors that do not fit the shapes in a signature; `@in_float32`.
 
-`@checked`: a tensor that does not fit the shapes in a signature becomes a clear ValueError.
+A misfit becomes a clear ValueError.
 `@in_float32`: scores, softmax and averages of 16 bits are computed in 32.
 """
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mha_utils.core.contracts import (
+from mha_utils.core.guards import (
     checked,
     require_between,
     require_divisible,

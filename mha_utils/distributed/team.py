@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from cloudpickle import dumps, loads
 
-from mha_utils.core.contracts import require_positive, require_sizes
+from mha_utils.core.guards import require_positive, require_sizes
 from mha_utils.distributed.worker import work
 
 GLANCE = 0.2  # seconds of waiting after which an interrupt is heard, on every system

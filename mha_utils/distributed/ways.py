@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import require_choice
+from mha_utils.core.guards import require_choice
 from mha_utils.core.kernels import attend
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, causal_mask, merge_heads

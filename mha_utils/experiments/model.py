@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import require_sizes
+from mha_utils.core.guards import require_sizes
 from mha_utils.core.modules import MultiHeadAttention
 
 

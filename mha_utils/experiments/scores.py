@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from mha_utils.core.contracts import checked, require_finite
+from mha_utils.core.guards import checked, require_finite
 
 
 def marked(sources: Int[Tensor, "B T"], key_len: int) -> Bool[Tensor, "B T S"]:

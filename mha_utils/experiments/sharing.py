@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mha_utils.core.contracts import require_choice
+from mha_utils.core.guards import require_choice
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.experiments.model import Shape, fourier
 from mha_utils.experiments.tasks import Batch, Lookups

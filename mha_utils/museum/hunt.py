@@ -4,7 +4,7 @@ import random
 
 import torch
 
-from mha_utils.core.contracts import require_seed
+from mha_utils.core.guards import require_seed
 from mha_utils.museum.rooms import MUSEUM
 from mha_utils.museum.steps import Steps
 

@@ -77,36 +77,8 @@ def draw_strips(text: str, strips: dict, *, title="") -> Axes:
     return ax
 
 
-def draw_circle(
-    names: Sequence[str], notes: Sequence, start: int, arrows: dict[str, int], *, asked="", title=""
-) -> Axes:
-    """Draw tokens around a circle, and a named arrow from one of them to each of several others.
-
-    Args:
-        names: one for each token, the first at the top, clockwise.
-        notes: what stands outside of the circle, one for each token.
-        start: where the arrows start.
-        arrows: name -> the place where its arrow ends; an arrow to `start` itself is a ring.
-        asked: the name of the arrow that is drawn solid.
-    """
-    ax, places = _circle(names, notes, {start: theme.QUERY})
-    for (name, end), colour in zip(arrows.items(), theme.HEADS[1:]):
-        look = {"color": colour, "lw": 2.2 if name == asked else 1.4}
-        look["ls"] = "-" if name == asked else (0, (4, 3))
-        _bend(ax, places, start, end, look)
-        ax.plot([], [], label=name, **look)
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    ax.set_title(title)
-    return ax
-
-
 def draw_visitors(
-    names: Sequence[str],
-    notes: Sequence,
-    visitors: dict[int, dict[str, int]],
-    *,
-    key="",
-    title="",
+    names: Sequence[str], notes: Sequence, visitors: dict[int, dict[str, int]], *, key="", title=""
 ) -> Axes:
     """Draw tokens around a circle, with named arrows of several of them: a colour for each name.
 
@@ -149,8 +121,7 @@ def _circle(names: Sequence[str], notes: Sequence, filled: dict[int, str]) -> tu
 
 def _bend(ax: Axes, places: np.ndarray, start: int, end: int, look: dict) -> None:
     """An arrow from one place of a circle to another, bent inwards."""
-    clockwise = np.linalg.det(places[[start, end]]) < 0
-    inwards = 0.3 if clockwise else -0.3
+    inwards = 0.3 if np.linalg.det(places[[start, end]]) < 0 else -0.3
     bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 11, "shrinkB": 11}
     ends = {"xy": places[end], "xytext": places[start]}
     ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "zorder": 2, **look, **bend})
@@ -184,9 +155,8 @@ def draw_seeds(
     ax = ax or plt.subplots(figsize=(max(4.0, 0.75 * len(values)), 2.8))[1]
     for i, ceiling in enumerate(ceilings or ()):
         label = "theory: at most" if i == 0 else None
-        ax.plot(
-            (i - 0.4, i + 0.4), (ceiling, ceiling), color=theme.MUTED, linewidth=1.4, label=label
-        )
+        step = (i - 0.4, i + 0.4), (ceiling, ceiling)
+        ax.plot(*step, color=theme.MUTED, linewidth=1.4, label=label)
     for i, seeds in enumerate(values.values()):
         ax.plot([i] * len(seeds), seeds, "_", color=colour, markersize=11, alpha=0.55)
         ax.plot(i, np.mean(seeds), "o", color=colour, markersize=6)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from mha_utils import data
 from mha_utils.core import steps
-from mha_utils.core.contracts import require_divisible
+from mha_utils.core.guards import require_divisible
 from mha_utils.widgets.kit.base import refuses
 from mha_utils.widgets.kit.judged import judged
 from mha_utils.widgets.kit.one_head import require_temperature, several_heads

@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_seed
+from mha_utils.core.guards import require_seed
 from mha_utils.museum import Steps, mutant
 from mha_utils.widgets.kit.base import LiveView, refuses
 from mha_utils.widgets.kit.still import Cell, Grid, picture, size_cell

@@ -6,7 +6,7 @@ import traitlets
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_seed, require_sizes
+from mha_utils.core.guards import require_seed, require_sizes
 from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.kit.judged import probability
 from mha_utils.widgets.kit.one_head import require_words

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import traitlets
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_sizes
+from mha_utils.core.guards import require_sizes
 from mha_utils.widgets.kit.base import LiveView, refuses
 from mha_utils.widgets.kit.still import Cell, Grid, picture, share_cell
 from mha_utils.widgets.kit.values import count, joined, require_one_of

@@ -5,7 +5,7 @@ import traitlets
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_positive
+from mha_utils.core.guards import require_positive
 from mha_utils.core.rotary import Rotary
 from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.kit.judged import judged

@@ -30,7 +30,7 @@ def _require_step(step: int) -> None:
 
 
 class ProcessTiles(LiveView):
-    """A map of tokens by heads for each process; colours are the tiles that it holds.
+    """A map of tokens by heads for each process; a colour is whose head it is, or whose note.
 
     Tokens and heads are shared out in order, as evenly as can be.
 
@@ -86,6 +86,11 @@ class ProcessTiles(LiveView):
             return "whole" if step != 1 else "head" if head_owner == rank else ""
         return "head" if (head_owner if step == 1 else token_owner) == rank else ""
 
+    def colour_of(self, head: int, token: int) -> int:
+        """The process whose head it is, in a ring the one that wrote the note."""
+        place, number = (token, self.seq_len) if self.way == "ring" else (head, self.num_heads)
+        return self.shares(number)[place]
+
     def sent(self) -> int:
         """The most bytes that one process sends in a forward pass."""
         ranks, (tokens, heads) = range(self.num_processes), self._counts()
@@ -124,7 +129,10 @@ class ProcessTiles(LiveView):
         grids = []
         for rank in range(self.num_processes):
             rows = [
-                [Cell(_colour(kind, head), str(t) * bool(kind)) for t, kind in enumerate(row)]
+                [
+                    Cell(_colour(kind, self.colour_of(head, t)), str(t) * bool(kind))
+                    for t, kind in enumerate(row)
+                ]
                 for head, row in enumerate(self.tiles(rank))
             ]
             grids.append(Grid(f"process {rank}", rows, largest=(24, 24)))
@@ -132,6 +140,6 @@ class ProcessTiles(LiveView):
         return picture(self.finding(), *lines)
 
 
-def _colour(kind: str, head: int) -> str:
+def _colour(kind: str, owner: int) -> str:
     colours = {"": theme.PAPER, "whole": WHOLE, "unread": theme.FORBIDDEN}
-    return colours.get(kind, theme.HEADS[head % len(theme.HEADS)])
+    return colours.get(kind, theme.HEADS[owner % len(theme.HEADS)])

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_seed, require_sizes
+from mha_utils.core.guards import require_seed, require_sizes
 from mha_utils.widgets.kit.base import LiveView
 from mha_utils.widgets.kit.judged import judged
 from mha_utils.widgets.kit.one_head import require_temperature

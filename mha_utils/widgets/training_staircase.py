@@ -6,7 +6,7 @@ from dataclasses import replace
 import traitlets
 
 from mha_utils import theme
-from mha_utils.core.contracts import require_sizes
+from mha_utils.core.guards import require_sizes
 from mha_utils.experiments.model import Shape, SmallModel
 from mha_utils.experiments.record import EXPERIMENTS, recorded
 from mha_utils.experiments.tasks import Lookups

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mha_utils.core.contracts import require_choice
+from mha_utils.core.guards import require_choice
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, attention_weights, causal_mask
 from mha_utils.machine import threads

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from mha_utils.core.cache import KeyValueCache
-from mha_utils.core.contracts import require_positive, require_sizes
+from mha_utils.core.guards import require_positive, require_sizes
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.writing.stories import END, LONGEST, stories
 

@@ -1,5 +1,5 @@
-# ruff: noqa: E501
 """Faults that are planted in the package: a name, a file, what stands there and what will."""
+# ruff: noqa: E501
 
 from typing import NamedTuple
 

@@ -16,7 +16,7 @@ def _full(page: list[list[float]], within=PRINTED) -> list[list[float]]:
 
 
 check_surely_hidden = Numbers(
-    asks="`answer(page)`: how many empty places of a page, a list of rows, a mask must have hidden.",
+    asks="`answer(page)`, a list of rows: how many of its empty places a mask must have hidden.",
     tried=(
         ([[2.0, 0.0, 0.0], [0.9001, 1.0998, 0.0], [0.0, 1.4, 0.0]],),
         ([[1.25, 0.0], [0.5, 0.0]],),
@@ -29,7 +29,7 @@ check_surely_hidden = Numbers(
         "only one full row: there may be several, and their sums differ in the last digit": (
             lambda page: _zeros(_full(page, within=0)[:1])
         ),
-        "the places above the diagonal: a mask need not be causal, and dropout empties those, too": (
+        "the places above the diagonal: a mask need not be causal, and dropout empties them, too": (
             lambda page: _zeros(row[i + 1 :] for i, row in enumerate(page))
         ),
         "the row with the largest number: that number need not stand in a full row": (

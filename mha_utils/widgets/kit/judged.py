@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import traitlets
 
-from mha_utils.core.contracts import require_probability, require_sizes
+from mha_utils.core.guards import require_probability, require_sizes
 from mha_utils.widgets.kit.base import WrongState
 from mha_utils.widgets.kit.values import require_at_most, require_one_of
 

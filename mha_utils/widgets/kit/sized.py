@@ -2,7 +2,7 @@
 
 import traitlets
 
-from mha_utils.core.contracts import require_divisible, require_sizes
+from mha_utils.core.guards import require_divisible, require_sizes
 from mha_utils.widgets.kit.base import LiveView, shows_problems
 from mha_utils.widgets.kit.judged import judged
 

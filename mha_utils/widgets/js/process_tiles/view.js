@@ -42,8 +42,9 @@ function buildProcessTiles(view) {
     view.finding,
     panel(maps),
     hint(
-      "Rows are heads, columns are tokens. A tile is 128 bytes: 64 features of 16 bits. Grey: not " +
-        "cut into heads. Hatched: keys of later tokens, which are not read.",
+      "Rows are heads, columns are tokens. A tile is 128 bytes: 64 features of 16 bits. A colour " +
+        "is a process: whose heads they are, in the ring whose note. Grey: not cut into heads. " +
+        "Hatched: keys of later tokens, which are not read.",
     ),
   );
   view.onChange(["way", "num_processes"], steps.update);
@@ -102,7 +103,8 @@ function drawTiles(pen, state, rank, [left, top, cell], unread) {
       const kind = tileOf(state, rank, token, head);
       if (!kind) continue;
       const [x, y] = [left + token * cell, top + head * cell];
-      const fill = kind === "whole" ? WHOLE : headColour(head);
+      const owner = state.way === "ring" ? state.tokens[token] : state.heads[head];
+      const fill = kind === "whole" ? WHOLE : headColour(owner);
       pen.fillStyle = kind === "unread" ? unread : fill;
       pen.fillRect(x + 1, y + 1, cell - 1, cell - 1);
       if (kind === "unread" || cell < 16) continue;

@@ -1,4 +1,4 @@
-"""Guards, `require_...`: refuse wrong sizes, values, dtypes and kinds of arguments by name."""
+"""Guards, `require_...`: refuse wrong sizes, widths, masks, values, dtypes and kinds by name."""
 
 import math
 
