@@ -25,7 +25,7 @@ def process_tiles(view, seen) -> None:
             tile = next(found)
             assert abs(tile["x"] - 1 - left - t * side) < 1e-6, (rank, h, t)
             assert abs(tile["y"] - 1 - top - h * side) < 1e-6, (rank, h, t)
-            require_colour(tile["fill"], colour_of(view, rank, h))
+            require_colour(tile["fill"], colour_of(view, rank, h, t))
     assert next(found, None) is None
     numbers = [int(t["text"]) for t in texts if t["text"].isdigit()]
     if side >= 16 and view.way != "ring":
@@ -44,10 +44,13 @@ def held(view, rank: int) -> torch.Tensor:
     return (heads if step == 1 else tokens) == rank
 
 
-def colour_of(view, rank: int, head: int) -> str:
+def colour_of(view, rank: int, head: int, token: int) -> str:
     step = min(view.step, view.last_step)
     if view.way == "heads" and step != 1:
         return "#a8a8a8"
     if view.way == "ring" and (rank - step) % view.num_processes > rank:
         return HATCH
-    return theme.HEADS[head % len(theme.HEADS)]
+    owner = shares(view.seq_len, view.num_processes)[token]
+    if view.way != "ring":
+        owner = shares(view.num_heads, view.num_processes)[head]
+    return theme.HEADS[owner % len(theme.HEADS)]
