@@ -164,18 +164,5 @@ CHAPTER_13 = {
         (lambda d: max(d.count(n) for n in range(max(d) + 1)) / len(d), "may be negative"),
         (lambda d: [d.count(n) / len(d) for n in d], "should be a number (float), got [0.6"),
     ],
-    "check_mean_mass": [
-        (lambda w, s: w[torch.arange(len(s)), s].mean(), "as if it were the last key (index -1)"),
-        (lambda w, s: w[s >= 0].max(dim=-1).values.mean(), "the largest weight of each row"),
-        (lambda w, s: w[s >= 0][:, s[s >= 0]].mean(), "pair each row with its own column"),
-        (lambda w, s: w[:, s].mean(), "-1 among them"),
-        (lambda w, s: w[torch.arange(len(s)), s][s >= 0].sum(), "the sum, not the mean"),
-        (lambda w, s: w[torch.arange(len(s)), s][s >= 0].sum() / len(s), "by all queries"),
-        (
-            lambda w, s: w[torch.arange(len(s)), s][s >= 0],
-            "should be one number",
-        ),
-        (lambda w, s: w[torch.arange(len(s)), s].mean().item(), "a tensor, got float"),
-    ],
 }
 CHAPTERS = {"11": CHAPTER_11, "12": CHAPTER_12, "13": CHAPTER_13}

@@ -41,41 +41,6 @@ check_lookup_weights = Tensors(
 )
 
 
-def _some_sources(sizes, random) -> dict:
-    sources = random.integers(-1, sizes.S, size=sizes.T)
-    sources[-1], sources[0] = -1, sizes.S - 1
-    return {"sources": sources}
-
-
-def _mean_mass(weights, sources):
-    asked = sources >= 0
-    return weights.astype(np.float64)[..., np.flatnonzero(asked), sources[asked]].mean()
-
-
-check_mean_mass = Tensors(
-    asks="`answer(weights, sources)`: mean weight (T, S) on sources (T,), -1 = none.",
-    inputs=("weights",),
-    constants=_some_sources,
-    solve=_mean_mass,
-    shapes={"weights": "T S"},
-    mistakes={
-        "queries without a source count as if it were the last key (index -1)": lambda w, s: (
-            w.astype(np.float64)[np.arange(len(s)), s].mean()
-        ),
-        "divided by all queries, not by those that have a source": lambda w, s: (
-            _mean_mass(w, s) * (s >= 0).mean()
-        ),
-        "the sum, not the mean": lambda w, s: _mean_mass(w, s) * (s >= 0).sum(),
-        "the mean of all weights: sources are not used": lambda w, s: w.mean(),
-        "the largest weight of each row, wherever it is": lambda w, s: w[s >= 0].max(-1).mean(),
-        "every query with the sources of all: pair each row with its own column": lambda w, s: w[
-            s >= 0
-        ][:, s[s >= 0]].mean(),
-        "every query with the sources of all, -1 among them": lambda w, s: w[:, s].mean(),
-    },
-)
-
-
 def _tokens(sizes, random) -> dict:
     return {"tokens": random.integers(0, max(2, sizes.S), size=sizes.T + sizes.S)}
 
