@@ -105,7 +105,7 @@ def cases(batch_sizes=(1, 3), lengths=(1, 5, 17), embed_dim=4) -> Iterator[Case]
     for batch_size, length, more, num_heads, kind, bias in itertools.product(*choices):
         key_len = length + more
         causal = causal_mask(length, key_len)
-        real = torch.randint(1, key_len + 1, (batch_size,), generator=generator)
+        real = key_len - (torch.arange(batch_size) + bias) % key_len  # alike for any num_heads
         both = padding_mask(real, key_len) & causal  # key 0 is real, so no row is empty
         square = (embed_dim, embed_dim)
         parameters = {f"{name}.weight": draw(*square) / embed_dim**0.5 for name in NAMES}
