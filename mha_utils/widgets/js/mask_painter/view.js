@@ -44,7 +44,7 @@ function buildMaskPainter(view) {
         scale("0", "largest"),
         hint(
           "Numbers: size of the derivative |∂ out i / ∂ token j|. " +
-            "Blank: exactly 0. Red: a later token.",
+            "Blank: exactly 0. Orange: a later token.",
         ),
       ),
     ),
