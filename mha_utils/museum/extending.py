@@ -5,7 +5,7 @@ from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 
-@labelled("groups repeated instead of interleaved", "15", 4, "onnx/onnx #7274")
+@labelled("groups repeated instead of interleaved", "15", 3, "onnx/onnx #7274")
 class GroupsRepeated(Steps):
     """Four heads share two of keys as 0 1 0 1 (repeat), not as 0 0 1 1 (repeat_interleave)."""
 
@@ -24,7 +24,7 @@ class RotaryOfOtherLayout(Steps):
         return Rotary(self.rotary.head_dim, self.rotary.base, layout)(heads, positions, start)
 
 
-@labelled("positions start again at 0 with each call", "15", 2, "Blaizzy/mlx-vlm #1983")
+@labelled("positions start again at 0 with each call", "15", 4, "Blaizzy/mlx-vlm #1983")
 class PositionsRestart(Steps):
     """The length of the cache is not counted: while writing, every token stands at place 0."""
 
@@ -32,7 +32,7 @@ class PositionsRestart(Steps):
         return 0
 
 
-@labelled("rotary after the cache", "15", 2, "NeuraLegion/shainet #110")
+@labelled("rotary after the cache", "15", 4, "NeuraLegion/shainet #110")
 class RotaryAfterCache(Steps):
     """Keys are stored as they are, and turned at each call as if the oldest were the newest."""
 
@@ -43,7 +43,7 @@ class RotaryAfterCache(Steps):
         return self.turn(q, positions, start), self.turn(k, of_keys, start), v
 
 
-@labelled("full cache starts again", "15", 2, "ggml-org/llama.cpp #5485")
+@labelled("full cache starts again", "15", 4, "ggml-org/llama.cpp #5485")
 class CacheStartsAgain(Steps):
     """Without a word the next token goes into the first place, and the text so far is forgotten."""
 
