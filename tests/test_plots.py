@@ -145,6 +145,8 @@ def test_side_by_side_a_colour_means_one_number_if_asked(one_scale):
     axes = plots.draw_side_by_side(matrices, rows=["it"], columns="ab", one_scale=one_scale)
     limits = [ax.images[0].get_clim() for ax in axes]
     assert limits == [(-4, 4) if one_scale else (-2, 2), (-4, 4)]
+    axes = plots.draw_side_by_side(matrices, rows=["it"], columns="ab", limits=(-5, 5))
+    assert [ax.images[0].get_clim() for ax in axes] == [(-5, 5)] * 2
 
 
 def test_cells_have_the_colour_of_their_head():

@@ -89,7 +89,7 @@ def draw_weights(
 
 
 def draw_side_by_side(
-    matrices: dict, *, rows, columns, numbers="{:.0f}", one_scale=False
+    matrices: dict, *, rows, columns, numbers="{:.0f}", one_scale=False, limits=None
 ) -> list[Axes]:
     """Draw named matrices with the same rows next to each other.
 
@@ -99,8 +99,9 @@ def draw_side_by_side(
         columns: labels from the left; a column beyond the last one has none.
         numbers: format of the number in each cell.
         one_scale: whether a colour means the same number in all of them.
+        limits: (low, high) of the colours, for one scale in several figures.
     """
-    options = {"rows": rows, "numbers": numbers}
+    options = {"rows": rows, "numbers": numbers, "limits": limits}
     if one_scale:
         largest = max(np.abs(_array(matrix)).max() for matrix in matrices.values()) or 1.0
         options["limits"] = (-largest, largest)
