@@ -147,7 +147,7 @@ def test_what_holds_everywhere_is_left_alone(name, tmp_path):
 
 
 def test_chapters_that_train_are_known():
-    assert [path.name[:2] for path in chapters() if trains(path)] == ["02", "13", "14"]
+    assert [path.name[:2] for path in chapters() if trains(path)] == ["02", "13", "14", "15"]
 
 
 @pytest.mark.parametrize("path", SHORT, ids=lambda p: p.stem)
