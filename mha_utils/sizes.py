@@ -103,6 +103,9 @@ def usable_seed(seed) -> int:
 
 def usable_mask(mask, seq_len: int) -> torch.Tensor:
     """True and False, (T, T); numbers become True where they are not 0, other sizes causal."""
+    if mask is None:
+        print("Without a mask every word may look at every word.")
+        return torch.ones(seq_len, seq_len, dtype=torch.bool)
     mask = torch.as_tensor(mask)
     if mask.dtype == torch.bool and mask.shape == (seq_len, seq_len):
         return mask

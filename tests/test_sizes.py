@@ -216,6 +216,11 @@ def test_a_mask_is_booleans_for_each_pair(mask, found, said, capsys):
     assert printed.startswith("The mask has to be bool (2, 2), and this is ") == bool(said)
 
 
+def test_no_mask_hides_nothing(capsys):
+    assert usable_mask(None, 2).tolist() == [[True, True], [True, True]]
+    assert capsys.readouterr().out == "Without a mask every word may look at every word.\n"
+
+
 def test_a_word_that_is_not_there_is_named(capsys):
     assert usable_place(["the", "cat"], "cat") == 1
     assert capsys.readouterr().out == ""
