@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 from matplotlib_inline.config import InlineBackend
 
+from mha_utils import edits
 from mha_utils.machine import NOT_SAVED, is_saved_here, is_voila
 
 # Okabe & Ito (2008): eight colours that stay apart for colour-blind readers.
@@ -81,6 +82,7 @@ def setup_chapter() -> None:
     plt.rcParams.update(RC)
     if shell := get_ipython():
         show_through(shell)
+        edits.watch(shell)
         shell.events.register("post_run_cell", name_what_is_missing)
         if not (is_saved_here() or is_voila()):
             print(NOT_SAVED)

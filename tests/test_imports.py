@@ -26,7 +26,8 @@ LAYERS = {
     "facts": set(),
     "sizes": {"core", "data"},
     "cells": set(),
-    "theme": {"machine"},
+    "theme": {"edits", "machine"},
+    "edits": set(),
     "machine": set(),
     "records": set(),
 }

@@ -11,14 +11,15 @@ from playwright.sync_api import expect
 from view_host import axe_violations, needs_browser, require_answer, require_plain_keys_stay_inside
 
 from mha_utils.widgets.examples import EXAMPLES
+from mha_utils.edits import digest
 from tools.browser.lab import ROOT, Lab, browser, jupyter_server
 from tools.notebooks import chapters
 
 pytestmark = needs_browser
 ALWAYS = ("00", "05", "11")  # the way in, a small one, the longest; the others with `make tour`
 ALL_VIEWS, PLAY, PAIR = "all_views.ipynb", "play.ipynb", "pair.ipynb"
-PLAYED = [  # a size, a button, a bet that is settled, a view that drives torch
-    "from mha_utils import widgets\nT = 5\nwidgets.RunBelow()",
+PLAYED = [  # a size, a button, a bet that is settled, a view that drives torch, a size repeated
+    "from mha_utils import setup_chapter, widgets\nsetup_chapter()\nT = 5\nwidgets.RunBelow()",
     "bet = widgets.Bet('How many tokens?', [5, 6])\nbet",
     "bet.settle(T)",
     "curve = widgets.SoftmaxScale(num_keys=8)\ncurve",
@@ -27,6 +28,8 @@ def weights():
     import torch
     g = torch.Generator().manual_seed(0)
     print("Dh", curve.head_dim, *torch.randn(T, generator=g).div(curve.head_dim).tolist())""",
+    "import torch\n\ntorch.ones(2, 5) @ torch.ones(T, 2)",
+    "print('T', T)",
 ]
 LINKED = [
     """from mha_utils import widgets
@@ -59,7 +62,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def notebook_of(sources: list[str]):
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells = [nbformat.v4.new_code_cell(source, id=digest(source)) for source in sources]
     metadata = nbformat.read(chapters()[0], as_version=4).metadata
     return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
 
@@ -138,8 +141,10 @@ def test_torch_follows_a_view_a_bet_is_settled_and_an_edit_runs_on(page, lab, no
     lab.edit(0, PLAYED[0].replace("T = 5", "T = 6"))
     lab.view(0).get_by_role("button").click()
     lab.wait_for_output(2, "How many tokens?\nThe answer: 6.")
-    lab.wait_idle()
+    lab.wait_for_output(6, "T 6")  # although the cell above it cannot live with the change
     assert len(lab.output(4).split()) == 2 + 6
+    assert lab.output(5).startswith("This cell is left out. It does not fit what you changed in [")
+    assert "T = 6" in lab.output(5)
     assert lab.error_outputs() == []
 
 

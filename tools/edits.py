@@ -1,8 +1,9 @@
 """Edits that nobody chose: does a chapter survive them? `make edits`, `python -m tools.edits`.
 
 A seeded sample of small changes in the code that a reader sees: another number, another word, one
-thing more or less in a list. Each chapter runs to its end after each of them. An edit that raises
-in its own cell is an answer; one that breaks a cell *below* it punishes the reader.
+thing more or less in a list. Each chapter runs to its end after each of them, with the ids that
+JupyterLab sends. An edit that raises in its own cell is an answer, and so is a cell below it that
+says why it is left out; one that breaks a cell *below* it punishes the reader.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from mha_utils.edits import digest, watch
 from tools.notebooks import chapters, is_folded
 from tools.planting import ROOT, in_a_fork, where
 from tools.suite.chapter_runner import code_cells, run
@@ -57,8 +59,8 @@ def main() -> None:
 def survey(path: Path, count: int, seed: int) -> dict[str, list[str]]:
     """What the edits of one chapter do, by kind."""
     cells = light_cells(path)
-    found: dict[str, list[str]] = {"survived": [], "raised in their own cell": []}
-    found["broken below"] = []
+    kinds = ("survived", "raised in their own cell", "left out below", "broken below")
+    found: dict[str, list[str]] = {kind: [] for kind in kinds}
     for edit in sample(cells, count, seed):
         told = in_a_fork(ROOT, functools.partial(play, cells, edit), fresh=False, seconds=600)
         kind, _, why = (told or "survived").partition(": ")
@@ -90,20 +92,24 @@ def sample(cells: list, count: int, seed: int) -> list[Edit]:
 
 
 def play(cells: list, edit: Edit) -> str | None:
-    """None if all cells run; else where the first one raises, and what."""
+    """None if all cells run; else which are left out, or where the first one raises, and what."""
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
 
     os.chdir(ROOT / "notebooks")
     plt.switch_backend("agg")
+    shell, left_out = InteractiveShell.instance(), []
+    watch(shell)
     for number, cell in enumerate(cells):
         source = edit.source if number == edit.cell else cell.source
-        _, _, error = run(InteractiveShell.instance(), source)
+        printed, _, error = run(shell, source, cell_id=digest(cell.source))
         plt.close("all")
         if error is not None:
             where_to = "raised in their own cell" if number == edit.cell else "broken below"
             return f"{where_to}: in [{number}] {type(error).__name__}: {str(error)[:150]}"
-    return None
+        if shell.changed_cells.is_left_out:
+            left_out.append(f"[{number}] {printed.splitlines()[-2][:150]}")
+    return f"left out below: {len(left_out)}, first {left_out[0]}" if left_out else None
 
 
 def edits(source: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ style  prints the numbers that the guide in CONTRIBUTING.md speaks of
 
 import argparse
 import base64
-import hashlib
 import io
 import os
 import statistics
@@ -17,6 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
+from mha_utils.edits import digest
 from tools.suite.shown import shown_source
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -70,9 +70,9 @@ def canonical(notebook) -> None:
         hidden = {name: True for name, tag in HIDDEN.items() if tag in tags}
         cell.metadata |= {"jupyter": hidden} if hidden else {}
         cell.source = "\n".join(line.rstrip() for line in cell.source.strip().splitlines())
-        digest = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
-        seen[digest] = seen.get(digest, 0) + 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        name = digest(cell.source)
+        seen[name] = seen.get(name, 0) + 1
+        cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
         if cell.cell_type == "code":
             cell.outputs = [] if LIVE in (tags or ()) else merge_streams(cell.outputs)
             for output in cell.outputs:

@@ -42,13 +42,13 @@ def first_difference(path: Path) -> str | None:
     return None
 
 
-def run(shell, source: str) -> tuple[str, str, BaseException | None]:
+def run(shell, source: str, cell_id: str | None = None) -> tuple[str, str, BaseException | None]:
     """What a cell prints, the text of its value, and what it raises."""
     printed = io.StringIO()
     for hook in ("write_output_prompt", "write_format_data", "finish_displayhook"):
         setattr(shell.displayhook, hook, lambda *arguments: None)  # values are read below
     with redirect_stdout(printed), redirect_stderr(io.StringIO()):
-        result = shell.run_cell(source, store_history=False)
+        result = shell.run_cell(source, store_history=False, cell_id=cell_id)
     value = "" if result.result is None else repr(result.result)
     if value and not hasattr(result.result, "finding"):  # without a kernel there is no widget
         value = shell.display_formatter.format(result.result)[0].get("text/plain", "")
