@@ -44,16 +44,36 @@ def test_more_processes_than_heads_leave_some_idle_but_in_a_ring():
     assert widgets.ProcessTiles(8, 16, 5, "ring").idle() == 3
 
 
+def test_in_a_causal_ring_one_more_process_reads_nothing_at_every_step():
+    idle = [widgets.ProcessTiles(4, 8, 12, "ring", step).idle() for step in range(5)]
+    assert idle == [0, 1, 2, 3, 3]  # a step after the last is the last
+
+
+def test_an_empty_note_is_read_by_nobody_and_who_has_no_tokens_reads_none():
+    """The maps themselves: a process reads where it holds tokens of its own and a shown note."""
+    for sizes in ((8, 3, 5), (5, 2, 3), (6, 1, 4), (4, 3, 7)):
+        for step in range(sizes[0]):
+            view, own = (widgets.ProcessTiles(*sizes, "ring", s) for s in (step, 0))
+            ranks = range(sizes[0])
+            reads = [has(own.tiles(r)) and has(view.tiles(r)) for r in ranks]
+            assert view.idle() == reads.count(False), (sizes, step)
+
+
+def has(tiles: list[list[str]]) -> bool:
+    return any("head" in row for row in tiles)
+
+
 def test_the_finding_in_full():
     view = widgets.ProcessTiles(4, 8, 12, "trading", 1)
     assert view.finding() == (
         "trading, step 1 of 2: traded: every process has its heads of all tokens. "
-        "In one forward pass a process sends at most 9,216 bytes. Processes without work: 0."
+        "In one forward pass a process sends at most 9,216 bytes. Processes without a head: 0."
     )
     view.way, view.step = "ring", 7
     assert view.finding() == (
         "ring, step 3 of 3: every note has moved on by 3 places. "
-        "In one forward pass a process sends at most 18,432 bytes. Processes without work: 0."
+        "In one forward pass a process sends at most 18,432 bytes. "
+        "Processes that read nothing at this step: 3."
     )
 
 

@@ -23,7 +23,7 @@ class TwoWays(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad: Tensor) -> tuple:
-        return ctx.back(grad), None, None
+        return ctx.back(grad), None, None  # functions have no gradients
 
 
 two_ways = TwoWays.apply

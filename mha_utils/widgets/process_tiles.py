@@ -106,8 +106,13 @@ class ProcessTiles(LiveView):
         return max(trades) * TILE
 
     def idle(self) -> int:
-        """Processes without a head, or in a ring without a token."""
-        return self._counts()[self.way != "ring"].count(0)
+        """Processes without a head; in a ring those that read no note at this step."""
+        tokens, heads = self._counts()
+        if self.way != "ring":
+            return heads.count(0)
+        ranks, step = range(self.num_processes), min(self.step, self.last_step)
+        reads = [r >= step and tokens[r] > 0 and tokens[r - step] > 0 for r in ranks]
+        return reads.count(False)
 
     def _counts(self) -> tuple[list[int], list[int]]:
         """How many tokens, and how many heads, each process has."""
@@ -120,9 +125,10 @@ class ProcessTiles(LiveView):
         if step == 0:
             note = "every process holds its own keys and values"
         text = note if self.way == "ring" else STEPS[self.way][step]
+        who = "that read nothing at this step" if self.way == "ring" else "without a head"
         return (
             f"{self.way}, step {step} of {self.last_step}: {text}. In one forward pass a process "
-            f"sends at most {self.sent():,} bytes. Processes without work: {self.idle()}."
+            f"sends at most {self.sent():,} bytes. Processes {who}: {self.idle()}."
         )
 
     def still(self):

@@ -72,13 +72,20 @@ function sent({ way, p, h, t, ranks, tokenCounts, headCounts }) {
   return Math.max(...tiles) * TILE;
 }
 
+/** Processes without a head; in a ring those that read no note at this step. @param {State} state */
+function idle({ way, step, ranks, tokenCounts, headCounts }) {
+  if (way !== "ring") return headCounts.filter((number) => number === 0).length;
+  const reads = ranks.filter((r) => r >= step && tokenCounts[r] > 0 && tokenCounts[r - step] > 0);
+  return ranks.length - reads.length;
+}
+
 /** @param {State} state */
 export function describe(state) {
-  const { way, step, last, tokenCounts, headCounts } = state;
-  const idle = (way === "ring" ? tokenCounts : headCounts).filter((number) => number === 0).length;
+  const { way, step, last } = state;
+  const who = way === "ring" ? "that read nothing at this step" : "without a head";
   return (
     `${way}, step ${step} of ${last}: ${textOf(way, step)}. In one forward pass a process sends ` +
-    `at most ${withCommas(sent(state))} bytes. Processes without work: ${idle}.`
+    `at most ${withCommas(sent(state))} bytes. Processes ${who}: ${idle(state)}.`
   );
 }
 
