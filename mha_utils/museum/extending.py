@@ -24,7 +24,7 @@ class RotaryOfOtherLayout(Steps):
         return Rotary(self.rotary.head_dim, self.rotary.base, layout)(heads, positions, start)
 
 
-@labelled("positions start again at 0 with each call", "15", 4, "Blaizzy/mlx-vlm #1983")
+@labelled("positions start again at 0 with each call", "15", 5, "Blaizzy/mlx-vlm #1983")
 class PositionsRestart(Steps):
     """The length of the cache is not counted: while writing, every token stands at place 0."""
 
@@ -32,7 +32,7 @@ class PositionsRestart(Steps):
         return 0
 
 
-@labelled("rotary after the cache", "15", 4, "NeuraLegion/shainet #110")
+@labelled("rotary after the cache", "15", 5, "NeuraLegion/shainet #110")
 class RotaryAfterCache(Steps):
     """Keys are stored as they are, and turned at each call as if the oldest were the newest."""
 
@@ -43,7 +43,7 @@ class RotaryAfterCache(Steps):
         return self.turn(q, positions, start), self.turn(k, of_keys, start), v
 
 
-@labelled("full cache starts again", "15", 4, "ggml-org/llama.cpp #5485")
+@labelled("full cache starts again", "15", 5, "ggml-org/llama.cpp #5485")
 class CacheStartsAgain(Steps):
     """Without a word the next token goes into the first place, and the text so far is forgotten."""
 
@@ -53,7 +53,7 @@ class CacheStartsAgain(Steps):
         return super().store(cache, k, v)
 
 
-@labelled("window one key too wide", "15", 5, "ml-explore/mlx-lm #390")
+@labelled("window one key too wide", "15", 4, "ml-explore/mlx-lm #390")
 class WindowTooWide(Steps):
     """The window is counted without the query's own key: it sees one more than it should."""
 
@@ -61,7 +61,7 @@ class WindowTooWide(Steps):
         return super().window(query_len, key_len, window + 1, sinks)
 
 
-@labelled("sinks forgotten", "15", 5)
+@labelled("sinks forgotten", "15", 4)
 class SinksForgotten(Steps):
     """Only the window is seen: the first tokens, which trained heads lean on, are hidden."""
 
