@@ -120,8 +120,7 @@ class ChangedCells:
         self.is_left_out = True
 
     def is_as_published(self) -> bool:
-        info = self.running
-        return info is not None and info.cell_id is not None and not is_changed(info)
+        return self.running.cell_id is not None and not is_changed(self.running)
 
     def why(self, error: Exception, names: Names) -> str:
         missing = getattr(error, "name", None) if isinstance(error, NameError) else None

@@ -102,8 +102,20 @@ def test_a_cell_that_was_skipped_is_told_from_one_that_is_left_out(notebook, sai
 
 def test_what_does_not_go_back_to_a_change_is_told_as_a_guess(notebook, said):
     notebook.run(ALONE, "import torch\ntorch.manual_seed(3)")
-    assert notebook.run("{}['key']").success
+    assert notebook.run("torch.nothing").success
     assert "It may not fit what you changed in [1]" in said()
+
+
+def test_a_name_goes_back_to_a_change_after_cells_that_use_it(notebook, said):
+    notebook.run(SIZES, "T = [4]")
+    notebook.run("T[0] = 5")
+    assert notebook.run("T.nothing").success
+    assert "It does not fit what you changed in [1]" in said()
+
+
+def test_after_a_cell_that_is_left_out_errors_are_errors(notebook):
+    notebook.run_all({SIZES: "T, width = 4, 5"})
+    assert not notebook.run(ALONE, "1 / 0").success
 
 
 def test_a_change_that_is_taken_back_leaves_no_trace(notebook, said):
