@@ -13,7 +13,7 @@ def everywhere(query_len: int, key_len: int) -> torch.Tensor:
     return torch.ones(query_len, key_len, dtype=torch.bool)
 
 
-@labelled("mask inverted", "06", 3, "InseeFrLab/torchTextClassifiers #92")
+@labelled("mask inverted", "06", 4, "InseeFrLab/torchTextClassifiers #92")
 class MaskInverted(Steps):
     """The given mask is read upside down: True as "not allowed"."""
 
@@ -157,7 +157,7 @@ class MaskAfterSoftmax(Steps):
         return scores
 
 
-@labelled("float 0/1 mask added", "06", 3, "pytorch/pytorch #21518")
+@labelled("float 0/1 mask added", "06", 4, "pytorch/pytorch #21518")
 class MaskAdded(Steps):
     """A mask of ones and zeros is added to the scores: it hides nothing."""
 
@@ -189,7 +189,7 @@ class SmallNegativeFill(Steps):
         return self.softmax(scores if mask is None else scores.masked_fill(~mask, -10.0))
 
 
-@labelled("NaN rows", "06", 3, "pytorch/pytorch #41508")
+@labelled("NaN rows", "06", 4, "pytorch/pytorch #41508")
 class NaNRows(Steps):
     """A row of nothing but -inf: the softmax gives NaN."""
 
@@ -197,7 +197,7 @@ class NaNRows(Steps):
         return (scores if mask is None else self.hide(scores, mask)).softmax(dim=-1)
 
 
-@labelled("NaN only in the gradient", "06", 3, "pytorch/pytorch #41508")
+@labelled("NaN only in the gradient", "06", 4, "pytorch/pytorch #41508")
 class NaNGradients(Steps):
     """-inf is added, and nan_to_num cleans the weights: values are right, gradients are NaN."""
 
