@@ -98,15 +98,19 @@ def test_probes_of_the_future_are_judged(name):
     assert text in repr(report)
 
 
-def test_probes_of_the_batch_are_judged():
-    def sequences_meet(module):
+def test_probes_of_the_keys_are_judged():
+    def minds_louder_keys(module):
         x = torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0))
-        return not torch.allclose(module(x[:1]), module(x)[:1], atol=1e-5)
+        before = module(x)
+        module.k_proj.bias.data += 3
+        return not torch.allclose(module(x), before, atol=1e-3)
 
-    assert checks.check_batch_probe(sequences_meet)
-    text = "lets go: 'batch and time exchanged by view', which lets sequences of a batch see"
-    assert text in repr(checks.check_batch_probe(lambda module: False))
-    assert "accuses: 'the right module'" in repr(checks.check_batch_probe(lambda module: True))
+    report = checks.check_key_probe(minds_louder_keys)
+    assert report
+    assert "right about all 6 suspects" in repr(report), "who is guilty is not innocent, too"
+    text = "lets go: 'q and k swapped', which minds what all keys share"
+    assert text in repr(checks.check_key_probe(lambda module: False))
+    assert "accuses: 'the right module'" in repr(checks.check_key_probe(lambda module: True))
 
 
 def test_any_seed_of_a_generator_will_do():

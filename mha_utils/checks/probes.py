@@ -11,7 +11,7 @@ from mha_utils.museum import bug, with_numbers
 
 THE_RIGHT = "the right module"
 INNOCENT = ("no scale", "v through k's projection", "causal off by one: a token cannot see itself")
-SAME = "are the two runs really different? (`b = a` is no copy, `a.clone()` is)"
+SAME = "are the two runs really different? (`b = a` is no copy, `a.clone()` or a deepcopy is)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,8 @@ class Probe(Asked):
 
     def judge(self, answer: Callable, seed: int) -> str:
         """Call the probe with the right module and with bugs; seed is not used."""
-        right = dict.fromkeys(self.guilty, True) | dict.fromkeys(INNOCENT, False)
+        innocent = [name for name in INNOCENT if name not in self.guilty]
+        right = dict.fromkeys(self.guilty, True) | dict.fromkeys(innocent, False)
         accused = {THE_RIGHT: _verdict(answer, THE_RIGHT, MultiHeadAttention)}
         accused |= {name: _verdict(answer, name, bug(name).module) for name in right}
         for name, is_guilty in ({THE_RIGHT: False} | right).items():

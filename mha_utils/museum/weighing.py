@@ -119,7 +119,7 @@ class WeightsTransposed(Steps):
         return (dropped.transpose(-2, -1) if is_square else dropped) @ v
 
 
-@labelled("detached scores", "12", 4)
+@labelled("detached scores", "12", 1)
 class DetachedScores(Steps):
     """Outputs are right and q_proj and k_proj never learn: no gradient flows through scores."""
 

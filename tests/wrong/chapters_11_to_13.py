@@ -1,5 +1,7 @@
 """Wrong answers to the exercises about costs and devices, probes and learned heads."""
 
+import copy
+
 import torch
 
 
@@ -43,32 +45,24 @@ def probe_of_another_width(module):
 
 
 def verdict_only_if_guilty(module):  # noqa: RET503
-    x = torch.randn(2, 5, 8)
-    if not torch.allclose(module(x[:1]), module(x)[:1], atol=1e-5):
+    if key_probe()(module):
         return True
 
 
-def batch_probe(one, other, atol=1e-5, negate=True):
+def key_probe(part="bias", of="k_proj", clone=True, draw_again=False, negate=True, off=0.0):
+    """A right probe of what all keys share, with one thing changed."""
+
     def probe(module):
         torch.manual_seed(0)
         x = torch.randn(3, 5, 8)
-        same = torch.allclose(one(module, x), other(module, x), rtol=0, atol=atol)
+        twin = copy.deepcopy(module) if clone else module
+        getattr(getattr(twin, of), part).data += 3.0
+        before = module(x)
+        after = twin(torch.randn(3, 5, 8) if draw_again else x) * (1 + off)
+        same = torch.allclose(before, after, rtol=0, atol=0.0 if off else 1e-3)
         return not same if negate else same
 
     return probe
-
-
-def alone(module, x):
-    return module(x[:1])
-
-
-def together(module, x):
-    return module(x)[:1]
-
-
-def rounded_otherwise(module, x):
-    """Not every machine rounds a batch in another way than one sequence."""
-    return together(module, x) * (1 + 1e-7)
 
 
 def places(tokens, first=-1):
@@ -138,11 +132,13 @@ CHAPTER_12 = {
         (each_output_its_own_verdict, "one True or False, got a tensor of shape (2, 4, 8)"),
         (probe_of_another_width, "in your line `return torch.allclose(module(x), module(x))`"),
     ],
-    "check_batch_probe": [
-        (batch_probe(lambda m, x: m(x)[0], lambda m, x: m(x)[1]), "compared with itself"),
-        (batch_probe(alone, rounded_otherwise, atol=0.0), "rounding allowed for"),
-        (batch_probe(alone, alone), "are the two runs really different?"),
-        (batch_probe(alone, together, negate=False), "the other way round"),
+    "check_key_probe": [
+        (key_probe(part="weight"), "the bias of k_proj, not its weight"),
+        (key_probe(of="q_proj"), "the bias of k_proj"),
+        (key_probe(draw_again=True), "is the input the same"),
+        (key_probe(off=1e-7), "rounding allowed for"),
+        (key_probe(clone=False), "or a deepcopy is"),
+        (key_probe(negate=False), "the other way round"),
         (verdict_only_if_guilty, "it returned None"),
     ],
 }

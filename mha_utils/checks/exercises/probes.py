@@ -20,12 +20,15 @@ check_future_probe = Probe(
         "is it called with is_causal=True, and are only outputs before the changed token compared?"
     ),
 )
-check_batch_probe = Probe(
+check_key_probe = Probe(
     asks=(
-        "`answer(module)`: True if sequences of a batch see each other. The module (8 columns, "
-        "4 heads) comes in evaluation, with dropout=0."
+        "`answer(module)`: True if the output changes when the bias of k_proj does. The module "
+        "(8 columns, 4 heads) comes in evaluation, with dropout=0."
     ),
-    does="lets sequences of a batch see each other",
-    guilty=("batch and time exchanged by view", "softmax over the batch"),
-    hint="is a sequence compared with itself, and rounding allowed for (torch.allclose)?",
+    does="minds what all keys share",
+    guilty=("q and k swapped", "softmax over the queries", "v through k's projection"),
+    hint=(
+        "does every key move by the same vector (the bias of k_proj, not its weight), is the input "
+        "the same, and rounding allowed for (torch.allclose)?"
+    ),
 )
