@@ -95,6 +95,16 @@ def test_beyond_its_reach_the_place_of_a_key_does_not_matter():
     assert torch.equal(layer(x, mask, 39)[0], layer(x, mask)[0])
 
 
+def test_each_layer_has_a_reach_of_its_own():
+    model, tokens = fresh("rotary"), torch.randint(64, (1, 40, 1))
+    plain, first, second = (model(tokens, reach=r)[1] for r in (None, (16, None), (None, 16)))
+    assert not torch.equal(first[0], plain[0])
+    assert torch.equal(second[0], plain[0])
+    assert not torch.equal(second[1], plain[1])
+    with pytest.raises(ValueError, match="zip"):
+        model(tokens, reach=(16,))
+
+
 def test_all_five_kinds_are_recorded_with_ten_seeds():
     assert list(ROWS) == list(KINDS)
     for scores in ROWS.values():

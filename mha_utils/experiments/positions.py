@@ -1,5 +1,6 @@
 """Five ways to say where a token stands, and a question that is asked later than in training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -118,9 +119,13 @@ class PlacedModel(nn.Module):
         inputs: Tensor,
         window: int | None = None,
         mask: Tensor | None = None,
-        reach: int | None = None,
+        reach: Sequence[int | None] | None = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        """Outputs (B, T, out_dim) and the weights (B, H, T, T) of every layer."""
+        """Outputs (B, T, out_dim) and the weights (B, H, T, T) of every layer.
+
+        Args:
+            reach: for each layer, the distance beyond which no key of it seems to stand.
+        """
         x, length = self.embed(inputs[..., 0]), inputs.shape[1]
         if mask is None:
             mask = sliding_window_mask(length, window=length if window is None else window)
@@ -129,8 +134,8 @@ class PlacedModel(nn.Module):
         if hasattr(self, "waves"):
             x = x + self.waves[:length]
         maps = []
-        for layer in self.layers:
-            x, weights = layer(x, mask, reach)
+        for layer, far in zip(self.layers, reach or [None] * len(self.layers), strict=True):
+            x, weights = layer(x, mask, far)
             maps.append(weights)
         return self.readout(self.norm(x)), maps
 
