@@ -41,7 +41,7 @@ def test_a_leak_of_a_wrong_one_shows():
 
 def test_it_learns_in_the_model_of_chapter_16():
     torch.manual_seed(0)
-    model = Writer(embed_dim=8, num_heads=2, num_layers=1, attention=Causal)
+    model = Writer(embed_dim=8, num_heads=2, num_blocks=1, attention=Causal)
     letters = torch.randint(0, 20, (4, 12))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []

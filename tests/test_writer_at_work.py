@@ -75,7 +75,7 @@ def test_rounded_numbers_lose_nothing_that_counts():
 
 def test_a_writer_of_other_sizes_is_shown():
     torch.manual_seed(0)
-    model = Writer(24, 3, num_layers=1, most=40)
+    model = Writer(24, 3, num_blocks=1, most=40)
     view = widgets.WriterAtWork(model, "Once there was")
     assert view.heads == ["0.0", "0.1", "0.2"]
     assert view.head == "0.2"

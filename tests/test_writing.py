@@ -1,6 +1,7 @@
 """Stories, the writer that learns them, and the record of chapter 16."""
 
 import math
+from copy import deepcopy
 
 import pytest
 import torch
@@ -287,6 +288,23 @@ def test_the_stored_writer_writes_stories():
     maps = writing.recorded_maps()
     torch.testing.assert_close(maps[-1], writing.last_maps(model), atol=0.01, rtol=0)
     assert len(maps) == len(writing.LESSONS["right"].kept)
+
+
+@torch.no_grad()
+def test_without_head_hands_on_nothing_from_it(small):
+    less, before = writing.without_head(small, 1, 1), deepcopy(small.state_dict())
+    letters = encode(["Once there was a fox"])
+    into = []
+    hook = small.blocks[1].attention.out_proj.register_forward_pre_hook(
+        lambda _, inputs: into.append(inputs[0])
+    )
+    out = [model.blocks[1].attention(small.embed(letters)) for model in (small, less)]
+    hook.remove()
+    lost = into[0][..., 8:] @ small.blocks[1].attention.out_proj.weight[:, 8:].T
+    torch.testing.assert_close(out[0] - out[1], lost)
+    torch.testing.assert_close(small.state_dict(), before)  # the writer itself is unchanged
+    first = small.blocks[0].state_dict()
+    torch.testing.assert_close(less.blocks[0].state_dict(), first)  # nor is any other block
 
 
 def test_the_command_records_what_it_learns_and_keeps_the_rest(tmp_path, monkeypatch, capsys):

@@ -32,7 +32,7 @@ class WriterAtWork(LiveView):
     Args:
         model: the recorded writer of chapter 16, when left out.
         text: what it reads. What no story has is left out, and so is what it has no place for.
-        head: the head whose weights are shown, as "1.2": layer and head; the last if left out.
+        head: the head whose weights are shown, as "1.2": block and head; the last if left out.
         temperature: divides the scores of the next letter.
 
     Raises:
@@ -62,8 +62,8 @@ class WriterAtWork(LiveView):
     ):
         model = recorded_writer() if model is None else model
         _require_our_layer(model)
-        count = model.layers[0].attention.num_heads
-        heads = [f"{n}.{head_}" for n in range(len(model.layers)) for head_ in range(count)]
+        count = model.blocks[0].attention.num_heads
+        heads = [f"{n}.{head_}" for n in range(len(model.blocks)) for head_ in range(count)]
         rows = {name: rounded(p) for name, p in model.state_dict().items()}
         self.model = with_rows(model, rows)
         super().__init__(
@@ -136,7 +136,7 @@ class WriterAtWork(LiveView):
 
 
 def _require_our_layer(model: Writer) -> None:
-    others = {type(layer.attention) for layer in model.layers} - OURS
+    others = {type(block.attention) for block in model.blocks} - OURS
     if others:
         got = joined(sorted(kind.__name__ for kind in others))
         raise ValueError(f"model must attend with MultiHeadAttention, got {got}")

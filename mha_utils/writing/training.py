@@ -6,6 +6,7 @@ that, for the right layer and for chapter 09's wrong merge; and one trained writ
 
 import json
 import sys
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def learn(lesson: Lesson, seed: int) -> tuple[Writer, list[dict], torch.Tensor]:
     """Train one writer on stories that it meets once each.
 
     Returns:
-        the writer; for each kept step what `measure` says, and the weights of the last layer
+        the writer; for each kept step what `measure` says, and the weights of the last block
         on `EXAMPLE`, (S, H, T, T).
     """
     torch.manual_seed(seed)
@@ -84,7 +85,7 @@ def learn(lesson: Lesson, seed: int) -> tuple[Writer, list[dict], torch.Tensor]:
 @torch.no_grad()
 def measure(model: Writer) -> dict:
     """The loss on stories that no writer has met, what it writes, and the marks of that."""
-    right = type(model.layers[0].attention) is MultiHeadAttention  # only then is a cache the same
+    right = type(model.blocks[0].attention) is MultiHeadAttention  # only then is a cache the same
     texts = write(model, number=20, cached=right)
     fresh = stories(64, seed=7)
     found = {"loss": loss_of(model, fresh).item()} | mean_marks(texts)
@@ -106,19 +107,29 @@ def remembered(model: nn.Module, texts: list[str]) -> dict[str, float]:
 
 @torch.no_grad()
 def queries_and_keys(model: Writer, text: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """q and k of all heads of all layers on a text, each (L x H, T, Dh)."""
+    """q and k of all heads of all blocks on a text, each (L x H, T, Dh)."""
     found, x = [], model.embed(encode([text])) + model.place.weight[: len(text)]
-    for layer in model.layers:
-        normed = layer.attention_norm(x)
-        found.append(layer.attention.project(normed, normed, normed)[:2])
-        x = layer(x)
+    for block in model.blocks:
+        normed = block.attention_norm(x)
+        found.append(block.attention.project(normed, normed, normed)[:2])
+        x = block(x)
     return tuple(torch.cat([pair[n][0] for pair in found]) for n in (0, 1))
 
 
+def without_head(model: Writer, block: int, head: int) -> Writer:
+    """A copy of the writer in which one head of one block contributes nothing."""
+    model = deepcopy(model)
+    attention = model.blocks[block].attention
+    start, end = head * attention.head_dim, (head + 1) * attention.head_dim
+    with torch.no_grad():
+        attention.out_proj.weight[:, start:end] = 0
+    return model
+
+
 def last_maps(model: Writer) -> torch.Tensor:
-    """The weights of the last layer on `EXAMPLE`, (H, T, T)."""
+    """The weights of the last block on `EXAMPLE`, (H, T, T)."""
     q, k = queries_and_keys(model, EXAMPLE)
-    heads = model.layers[-1].attention.num_heads
+    heads = model.blocks[-1].attention.num_heads
     scores = attention_scores(q[-heads:], k[-heads:])
     return attention_weights(scores, causal_mask(len(EXAMPLE)))
 
@@ -143,7 +154,7 @@ def recorded_writer() -> Writer:
 
 
 def recorded_maps() -> torch.Tensor:
-    """The weights of the last layer on `EXAMPLE` at the kept steps, (S, H, T, T)."""
+    """The weights of the last block on `EXAMPLE` at the kept steps, (S, H, T, T)."""
     return torch.tensor(read_arrays(WEIGHTS, ["maps"])["maps"]) / 255
 
 

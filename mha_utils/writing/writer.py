@@ -37,14 +37,14 @@ class Writer(nn.Module):
     """Letters in, a score for every possible next letter out."""
 
     def __init__(
-        self, embed_dim=64, num_heads=4, num_layers=2, most=LONGEST, attention=MultiHeadAttention
+        self, embed_dim=64, num_heads=4, num_blocks=2, most=LONGEST, attention=MultiHeadAttention
     ):
-        require_sizes(embed_dim=embed_dim, num_heads=num_heads, num_layers=num_layers, most=most)
+        require_sizes(embed_dim=embed_dim, num_heads=num_heads, num_blocks=num_blocks, most=most)
         super().__init__()
         self.embed = nn.Embedding(len(LETTERS), embed_dim)
         self.place = nn.Embedding(most, embed_dim)
-        blocks = [Block(embed_dim, num_heads, attention) for _ in range(num_layers)]
-        self.layers = nn.ModuleList(blocks)
+        blocks = [Block(embed_dim, num_heads, attention) for _ in range(num_blocks)]
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(embed_dim)
         self.readout = nn.Linear(embed_dim, len(LETTERS))
         for table in (self.embed, self.place):
@@ -52,8 +52,8 @@ class Writer(nn.Module):
 
     def forward(self, letters: Int[Tensor, "B T"]) -> Float[Tensor, "B T letters"]:
         x = self.embed(letters) + self.place.weight[: letters.shape[1]]
-        for layer in self.layers:
-            x = layer(x)
+        for block in self.blocks:
+            x = block(x)
         return self.readout(self.norm(x))
 
 
@@ -63,14 +63,14 @@ def go_on(
     """The scores of `model` for letters that come after those whose keys the caches hold."""
     past = caches[0].length
     x = model.embed(letters) + model.place.weight[past : past + letters.shape[1]]
-    for layer, cache in zip(model.layers, caches, strict=True):
-        x = layer(x, cache=cache)
+    for block, cache in zip(model.blocks, caches, strict=True):
+        x = block(x, cache=cache)
     return model.readout(model.norm(x))
 
 
 def new_caches(model: Writer, batch_size: int) -> list[KeyValueCache]:
-    """An empty cache for each layer, with room for as many letters as there are places."""
-    parts = [layer.attention for layer in model.layers]
+    """An empty cache for each block, with room for as many letters as there are places."""
+    parts = [block.attention for block in model.blocks]
     room = len(model.place.weight)
     heads = [(part.k_proj.out_features // part.head_dim, part.head_dim) for part in parts]
     return [KeyValueCache(batch_size, number, room, width) for number, width in heads]

@@ -4,7 +4,7 @@ import { halves } from "../kit/model.js";
 
 /** @typedef {Float32Array<ArrayBuffer>} Numbers */
 /** @typedef {(name: string) => { rows: number, columns: number, numbers: Numbers }} Tables */
-/** @typedef {{ name: string, keys: Numbers, values: Numbers }} Layer */
+/** @typedef {{ name: string, keys: Numbers, values: Numbers }} Block */
 
 const EPS = 1e-5; // of torch's LayerNorm
 
@@ -37,13 +37,13 @@ function unpack(model) {
 export function reader(model) {
   const tables = unpack(model);
   const { rows: room, columns: width } = tables("place.weight");
-  /** @type {string[]} as "layer.head" */
+  /** @type {string[]} as "block.head" */
   const names = model.get("heads");
-  const layers = [...new Set(names.map((name) => `layers.${name.split(".")[0]}`))].map((name) => {
+  const blocks = [...new Set(names.map((name) => `blocks.${name.split(".")[0]}`))].map((name) => {
     const [keys, values] = [0, 1].map(() => new Float32Array(room * width));
     return { name, keys, values };
   });
-  const headDim = (width * layers.length) / names.length;
+  const headDim = (width * blocks.length) / names.length;
   /** @type {{ ids: number[], scores: Numbers, weights: number[][] }} */
   let last = { ids: [], scores: new Float32Array(0), weights: [] };
   return (/** @type {number[]} */ ids) => {
@@ -53,9 +53,9 @@ export function reader(model) {
     for (let n = changed < 0 ? ids.length - 1 : changed; n < ids.length; n += 1) {
       const [letter, place] = [row(tables, "embed", ids[n]), row(tables, "place", n)];
       [x, weights] = [plus(letter, place), []];
-      for (const layer of layers) {
-        const isRead = layer !== layers[layers.length - 1] || n === ids.length - 1;
-        x = block(tables, layer, x, n, headDim, isRead ? weights : null);
+      for (const own of blocks) {
+        const isRead = own !== blocks[blocks.length - 1] || n === ids.length - 1;
+        x = block(tables, own, x, n, headDim, isRead ? weights : null);
       }
     }
     const scores = linear(tables, "readout", norm(tables, "norm", x));
@@ -66,7 +66,7 @@ export function reader(model) {
 /**
  * One block on the letter at a place; the weights of its heads are added to `weights`. Of a letter
  * whose output nobody reads (`null`), keys and values are kept, no more.
- * @type {(tables: Tables, layer: Layer, x: Numbers, place: number, headDim: number,
+ * @type {(tables: Tables, own: Block, x: Numbers, place: number, headDim: number,
  *   weights: number[][] | null) => Numbers}
  */
 function block(tables, { name, keys, values }, x, place, headDim, weights) {
