@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from mha_utils.bench import (
@@ -21,6 +22,7 @@ from mha_utils.bench import (
     measure_case,
     new_pages,
     peak_bytes,
+    race,
     ratio_of,
     save_record,
     time_in_turns,
@@ -31,9 +33,7 @@ from mha_utils.bench.contestants import CONTESTANTS, LeftOut, allowed
 from mha_utils.bench.limits import (
     PARTS,
     copy_rate,
-    ladder_calls,
     matmul_rate,
-    measure_ladder,
     parts_call,
 )
 from mha_utils.bench.peers import PEERS, require_package
@@ -165,37 +165,46 @@ def test_the_parts_are_the_products_and_the_kernel(is_training):
         assert counted in (products, products + kernel)  # since 2.15 it knows the CPU's kernel
 
 
-@pytest.mark.parametrize("num_kv_heads", [3, 1])
-def test_every_rung_computes_the_layer(num_kv_heads):
-    """All but the one that computes every tile, which is the layer without its causal rule."""
+def test_all_runners_of_the_race_compute_the_same_attention():
+    """Causal, but for the two that take all tiles."""
     torch.manual_seed(0)
-    layer = MultiHeadAttention(12, 3, num_kv_heads=num_kv_heads).eval()
-    for size in (8, 5, 8):  # kept maps of another length are not used
-        x = torch.randn(2, size, 12)
-        with torch.no_grad():
-            rungs = {name: call() for name, call in ladder_calls(layer, x).items()}
-            expected = {True: layer(x, is_causal=True), False: layer(x)}
-        for name, out in rungs.items():
-            torch.testing.assert_close(out, expected["every tile" not in name])
+    q, k, v = torch.randn(3, 1, 2, 70, 8, dtype=torch.float64)
+    expected = {c: F.scaled_dot_product_attention(q, k, v, is_causal=c) for c in (True, False)}
+    for name, call in race.runners(q, k, v, block=32).items():
+        torch.testing.assert_close(call(), expected["all" not in name])
 
 
-def test_the_second_rung_takes_no_map_twice():
-    """And computes what the first one does, number by number."""
+def test_the_layers_of_the_race_follow_the_causal_rule():
+    x = torch.randn(1, 6, race.WIDTH)
+    later = torch.cat([x[:, :3], torch.randn(1, 3, race.WIDTH)], dim=1)
     torch.manual_seed(0)
-    layer, x = MultiHeadAttention(64, 4).eval(), torch.randn(1, 512, 64)
+    layers = race.layers(x)
+    torch.manual_seed(0)
+    others = race.layers(later)
     with torch.no_grad():
-        explicit, kept, *_ = ladder_calls(layer, x).values()
-        assert torch.equal(explicit(), kept())
-        one_map = 4 * 4 * 512**2
-        assert peak_bytes(explicit) > 2 * one_map
-        assert peak_bytes(kept) < 0.5 * one_map
+        for name, call in layers.items():
+            torch.testing.assert_close(call()[:, :3], others[name]()[:, :3], msg=name)
+        a, b, _ = (call() for call in layers.values())
+    torch.testing.assert_close(a, b)
 
 
-def test_the_rungs_are_timed():
-    ladder = measure_ladder(quick=True, seconds=0.01)
-    assert ladder["shape"] == (1, 256, 768, 12)
-    assert len(ladder["seconds"]) == 5
-    assert min(ladder["seconds"].values()) > 0
+def test_a_race_is_measured():
+    found = race.measure_race(quick=True, seconds=0.01)
+    assert found["shape"] == [1, 12, 128, 64]
+    a_map, rows = 4 * 12 * 128**2, set(found["seconds"])
+    assert len(rows) == 6
+    assert rows == set(found["new_pages"]) == set(found["peak_bytes"])
+    assert min(found["seconds"].values()) > 0
+    assert found["peak_bytes"]["new maps"] > 2 * a_map
+    assert found["peak_bytes"]["kept maps"] < 0.6 * a_map
+    assert list(found["layers"]) == [
+        "is_causal=True",
+        "a boolean mask",
+        "nn.MultiheadAttention",
+        "nn.MultiheadAttention, no fast path",
+    ]
+    assert found["layers"]["is_causal=True"] <= found["layers"]["a boolean mask"]
+    assert torch.backends.mha.get_fastpath_enabled()
 
 
 def test_who_has_no_dropout_is_left_out_where_there_is_some():

@@ -126,7 +126,7 @@ def test_a_quick_bench_says_every_claim(tmp_path, capsys, monkeypatch):
         assert claim.sentence in printed
     (record,) = load_records(tmp_path)
     assert [task["label"] for task in record["everyday"]] == [TINY[0].label]
-    assert record["ladder"]["shape"] == [1, 256, 768, 12]
+    assert record["race"]["shape"] == [1, 12, 128, 64]
 
 
 # ---- records ---------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Annotation
 
 from mha_utils import plots, theme
-from mha_utils.plots import cost as plots_cost
 from mha_utils.plots import heads as plots_heads
 from mha_utils.plots.heads import MARK
 
@@ -310,37 +309,3 @@ def test_bars_stand_in_groups_with_their_values():
     expected = r"^group 'two' must have the bars \['a'\], got \['b'\]$"
     with pytest.raises(ValueError, match=expected):
         plots_heads.draw_bars({"one": {"a": 1.0}, "two": {"b": 1.0}})
-
-
-# ---- costs -----------------------------------------------------------------------------
-
-
-def test_curves_over_lengths_say_how_they_grow():
-    curves = {"maps": [1, 4, 16], "kernel": [2, 4, 8]}
-    ax = plots_cost.draw_against_length([64, 128, 256], curves, ylabel="MiB")
-    assert [list(line.get_ydata()) for line in ax.lines] == [[1, 4, 16], [2, 4, 8]]
-    assert texts(ax) == [" maps:\n twice the text, × 4.0", " kernel:\n twice the text, × 2.0"]
-    assert [t.get_position() for t in ax.texts] == [(256, 16), (256, 8)]
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert labels(ax.xaxis) == ["64", "128", "256"]
-    with pytest.raises(ValueError, match=r"^maps must have 2 numbers, got 1$"):
-        plots_cost.draw_against_length([1, 2], {"maps": [1]}, ylabel="")
-
-
-def test_growth_is_that_of_the_last_doubling():
-    assert plots_cost.last_doubling([64, 128, 256], [1, 2, 6]) == 3
-    assert plots_cost.last_doubling([64, 256], [1, 16]) == pytest.approx(4)
-
-
-def test_a_ladder_says_what_each_rung_saves():
-    ax = plots_cost.draw_ladder({"all": 0.8, "half": 0.4, "slower": 0.5}, ["less", "more"])
-    assert texts(ax) == [" ÷ 2.00  less", " ÷ 0.80  more"]
-    assert [round(bar.get_width(), 9) for bar in ax.patches] == [0.8, 0.4, 0.5, 0, 0.4, -0.1]
-    with pytest.raises(ValueError, match=r"^expected 1 reasons, got 0$"):
-        plots_cost.draw_ladder({"all": 2, "half": 1}, [])
-
-
-def test_slope_is_the_exponent():
-    x = [1, 2, 5, 10]
-    for exponent in (0.5, 1, 2, 3):
-        assert plots_cost.slope(x, [7 * n**exponent for n in x]) == pytest.approx(exponent)

@@ -9,7 +9,8 @@ import torch
 
 from mha_utils.bench.cases import cases_for
 from mha_utils.bench.claims import print_claims
-from mha_utils.bench.limits import PARTS, measure_ladder
+from mha_utils.bench.limits import PARTS
+from mha_utils.bench.race import measure_race
 from mha_utils.bench.record import default_path, describe_machine, save_record
 from mha_utils.bench.run import NAMES, WRONG, measure
 from mha_utils.bench.tasks import tasks_for
@@ -80,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = with_progress(tasks_for(chosen.device, chosen.quick))
     with threads(chosen.threads):
         record = measure(with_progress(cases), chosen.only, chosen.seconds, tasks)
-        record |= {"ladder": measure_ladder(chosen.device, chosen.quick, chosen.seconds)}
+        record |= {"race": measure_race(chosen.device, chosen.quick, chosen.seconds)}
     save_record(record, path)
     for case in (*record["cases"], *record["everyday"]):
         print_case(case)
