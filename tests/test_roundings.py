@@ -11,7 +11,7 @@ from tools.notebooks import chapters
 from tools.roundings import difference, preload, trains
 from tools.suite.rounding_mode import Rounding
 
-LONG = ("02", "07", "08", "12", "13", "14", "15", "16")  # they train, or take long: `make roundings`
+LONG = ("02", "07", "08", "12", "13", "14", "15", "16")  # `make roundings`: they train
 SHORT = [path for path in chapters() if path.name[:2] not in LONG]
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
