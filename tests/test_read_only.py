@@ -54,7 +54,8 @@ def test_folder_and_notebook_must_both_be_writable(folders):
     [(True, False, ""), (False, False, f"{NOT_SAVED}\n"), (False, True, "")],
 )
 def test_set_up_says_so(monkeypatch, capsys, may_write, voila, said):
-    shell = SimpleNamespace(events=SimpleNamespace(register=lambda event, call: None))
+    events = SimpleNamespace(register=lambda event, call: None)
+    shell = SimpleNamespace(events=events, set_custom_exc=lambda kinds, show: None)
     monkeypatch.setattr(theme, "get_ipython", lambda: shell)
     monkeypatch.setattr(theme, "show_through", lambda shell: None)
     monkeypatch.setattr(os, "access", lambda path, mode: may_write)
