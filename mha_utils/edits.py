@@ -98,8 +98,8 @@ class ChangedCells:
 
     def __init__(self, shell):
         self.shell = shell
-        self.running = None  # the cell that runs; None for the one that calls setup_chapter
-        self.latest = ""
+        self.running = None  # the cell that runs, if JupyterLab has announced it
+        self.changes: dict[str, str] = {}  # of each changed cell, the latest last
         self.behind: dict[str, str] = {}
         self.published: dict[str, list[str]] = {}  # lines of cells that have run unchanged
         self.is_left_out = False
@@ -109,7 +109,7 @@ class ChangedCells:
 
     def show(self, shell, kind, error, trace, tb_offset=None) -> None:
         """The error as ever, or in its place why the cell is left out."""
-        if not self.latest or not self.is_as_published():
+        if not self.changes or not self.is_as_published():
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
         names = names_of(self.running.raw_cell)
@@ -120,20 +120,22 @@ class ChangedCells:
         self.is_left_out = True
 
     def is_as_published(self) -> bool:
-        return self.running.cell_id is not None and not is_changed(self.running)
+        info = self.running
+        return info is not None and info.cell_id is not None and not is_changed(info)
 
     def why(self, error: Exception, names: Names) -> str:
         missing = getattr(error, "name", None) if isinstance(error, NameError) else None
+        latest = list(self.changes.values())[-1]
         if missing in self.behind:
             return f"No cell has made {missing} since you changed {self.behind[missing]}"
         if missing:
             return (
                 f"No cell that has run to its end has made {missing}: run the cells above first, "
-                f"or look at what you changed last, {self.latest}"
+                f"or look at what you changed last, {latest}"
             )
         changes = dict.fromkeys(self.behind[n] for n in sorted(names.read) if n in self.behind)
         fits = "It does not fit" if changes else "It may not fit"
-        return f"{fits} what you changed in {', or in '.join(changes or [self.latest])}"
+        return f"{fits} what you changed in {', or in '.join(changes or [latest])}"
 
     def forget_what_is_old(self, names: Names, line: int) -> None:
         """Take away what the cell would have made anew, so that no cell below shows the old."""
@@ -144,13 +146,16 @@ class ChangedCells:
     def end(self, result) -> None:
         """Note what goes back to a change; a cell that is left out does not stop Run All."""
         info, names = result.info, names_of(result.info.raw_cell)
-        if info.cell_id is not None and not is_changed(info):
-            self.published[info.cell_id] = info.raw_cell.splitlines()
-            inherited = (self.behind[n] for n in sorted(names.read) if n in self.behind)
-            self.note(names, next(inherited, None))
-        elif info.cell_id is not None:
-            self.latest = self.change(info, result.execution_count)
-            self.note(names, self.latest)
+        self.running = None
+        if info.cell_id is not None:
+            self.changes.pop(info.cell_id, None)
+            if is_changed(info):
+                self.changes[info.cell_id] = change = self.change(info, result.execution_count)
+                self.note(names, change)
+            else:
+                self.published[info.cell_id] = info.raw_cell.splitlines()
+                inherited = (self.behind[n] for n in sorted(names.read) if n in self.behind)
+                self.note(names, next(inherited, None))
         if self.is_left_out:
             result.error_in_exec = None
 

@@ -118,12 +118,27 @@ def test_after_a_cell_that_is_left_out_errors_are_errors(notebook):
     assert not notebook.run(ALONE, "1 / 0").success
 
 
+def test_the_latest_change_is_named(notebook, said):
+    for published in (SIZES, ALONE, SIZES):
+        notebook.run(published, "import torch")
+    assert notebook.run("torch.nothing").success
+    assert "It may not fit what you changed in [3]" in said()
+
+
+def test_what_runs_behind_the_scenes_is_no_cell(notebook, said):
+    notebook.run(SIZES, "T, width = 4, 5")
+    notebook.run(ALONE)
+    assert not notebook.shell.run_cell("1 / 0", silent=True).success
+    assert "left out" not in said()
+
+
 def test_a_change_that_is_taken_back_leaves_no_trace(notebook, said):
     notebook.run_all({SIZES: "T, width = 4, 5"})
     said()
     notebook.run_all({})
     assert said() == "torch.Size([4, 4])\nall the rest\n"
     assert notebook.shell.changed_cells.behind == {}
+    assert not notebook.run("{}['key']").success  # nothing is changed any more
 
 
 def test_all_changes_that_may_be_guilty_are_named(notebook, said):

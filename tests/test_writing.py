@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mha_utils.experiments.scores import without_head
 from mha_utils.museum.masking import CausalShowsTheNext
 from mha_utils.writing import stories as telling
 from mha_utils.writing import training as writing
@@ -292,7 +293,7 @@ def test_the_stored_writer_writes_stories():
 
 @torch.no_grad()
 def test_without_head_hands_on_nothing_from_it(small):
-    less, before = writing.without_head(small, 1, 1), deepcopy(small.state_dict())
+    less, before = without_head(small, 1, 1), deepcopy(small.state_dict())
     letters = encode(["Once there was a fox"])
     into = []
     hook = small.blocks[1].attention.out_proj.register_forward_pre_hook(

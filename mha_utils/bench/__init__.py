@@ -6,8 +6,6 @@ from mha_utils.bench.memory import new_pages, peak_bytes
 from mha_utils.bench.race import (
     OneCallMultiHeadAttention,
     flash_attention,
-    measure_race,
-    runners,
     with_kept_maps,
     with_maps,
 )

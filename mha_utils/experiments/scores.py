@@ -90,7 +90,7 @@ def chosen_on_half(
 def without_head(model, layer: int, head: int):
     """A copy of the model in which one head of one layer contributes nothing."""
     model = copy.deepcopy(model)
-    attention = model.layers[layer].attention
+    attention = [part for part in model.modules() if hasattr(part, "out_proj")][layer]
     width = attention.out_proj.in_features // attention.num_heads
     with torch.no_grad():
         attention.out_proj.weight[:, head * width : (head + 1) * width] = 0

@@ -6,7 +6,6 @@ that, for the right layer and for chapter 09's wrong merge; and one trained writ
 
 import json
 import sys
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,16 +113,6 @@ def queries_and_keys(model: Writer, text: str) -> tuple[torch.Tensor, torch.Tens
         found.append(block.attention.project(normed, normed, normed)[:2])
         x = block(x)
     return tuple(torch.cat([pair[n][0] for pair in found]) for n in (0, 1))
-
-
-def without_head(model: Writer, block: int, head: int) -> Writer:
-    """A copy of the writer in which one head of one block contributes nothing."""
-    model = deepcopy(model)
-    attention = model.blocks[block].attention
-    start, end = head * attention.head_dim, (head + 1) * attention.head_dim
-    with torch.no_grad():
-        attention.out_proj.weight[:, start:end] = 0
-    return model
 
 
 def last_maps(model: Writer) -> torch.Tensor:
