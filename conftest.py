@@ -3,6 +3,7 @@
 import os
 
 os.environ["OMP_NUM_THREADS"] = os.environ.get("MHA_THREADS", "1")
+os.environ["MHA_EDITS"] = "raise"  # no cell is left out: every error is seen
 
 pytest_plugins = ["tools.suite.nbval_strict", "tools.suite.report"]
 

@@ -1,20 +1,28 @@
 """What a reader has changed in a chapter, and cells below that cannot live with it.
 
 Such a cell says why it is left out, and Run All goes on with the next one. A changed cell that
-raises, raises as ever. A cell's id is the digest of the text that it was published with, so a
-kernel that is told the id knows whether the text has been changed.
+raises, raises as ever. A cell's id is the digest of the text that it was published with, so the
+kernel knows which texts have been changed: in JupyterLab, which tells it the id, and elsewhere.
 """
 
 import ast
+import contextlib
+import functools
 import hashlib
 import html
+import json
+import os
 import symtable
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 
 from IPython.display import display
+
+SWITCH = "MHA_EDITS"  # in the environment: "raise" lets every cell raise, as tests need it
+SERIES = Path(__file__).parents[1] / "notebooks"
 
 
 def digest(source: str) -> str:
@@ -22,8 +30,19 @@ def digest(source: str) -> str:
 
 
 def is_changed(info) -> bool:
-    """Whether the text is another than that of the id, or there is an id that is not ours."""
-    return info.cell_id is not None and info.cell_id.split("-")[0] != digest(info.raw_cell)
+    """Whether the text is neither the one that the id belongs to nor that of a published cell."""
+    text = digest(info.raw_cell)
+    return text != (info.cell_id or "").split("-")[0] and text not in published(Path.cwd())
+
+
+@functools.cache
+def published(folder: Path) -> frozenset[str]:
+    """Digests of all cells of the notebooks in a folder and of the series; an edit keeps them."""
+    ids: set[str] = set()
+    for path in (*folder.glob("*.ipynb"), *SERIES.glob("*.ipynb")):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # not to be read
+            ids |= {cell.get("id", "") for cell in json.loads(path.read_text("utf-8"))["cells"]}
+    return frozenset(name.split("-")[0] for name in ids)
 
 
 @dataclass(frozen=True)
@@ -120,8 +139,7 @@ class ChangedCells:
         self.is_left_out = True
 
     def is_as_published(self) -> bool:
-        info = self.running
-        return info is not None and info.cell_id is not None and not is_changed(info)
+        return self.running is not None and not is_changed(self.running)
 
     def why(self, error: Exception, names: Names) -> str:
         missing = getattr(error, "name", None) if isinstance(error, NameError) else None
@@ -146,16 +164,16 @@ class ChangedCells:
     def end(self, result) -> None:
         """Note what goes back to a change; a cell that is left out does not stop Run All."""
         info, names = result.info, names_of(result.info.raw_cell)
+        cell = info.cell_id or digest(info.raw_cell)
         self.running = None
-        if info.cell_id is not None:
-            self.changes.pop(info.cell_id, None)
-            if is_changed(info):
-                self.changes[info.cell_id] = change = self.change(info, result.execution_count)
-                self.note(names, change)
-            else:
-                self.published[info.cell_id] = info.raw_cell.splitlines()
-                inherited = (self.behind[n] for n in sorted(names.read) if n in self.behind)
-                self.note(names, next(inherited, None))
+        self.changes.pop(cell, None)
+        if is_changed(info):
+            self.changes[cell] = change = self.change(info, result.execution_count)
+            self.note(names, change)
+        else:
+            self.published[cell] = info.raw_cell.splitlines()
+            inherited = (self.behind[n] for n in sorted(names.read) if n in self.behind)
+            self.note(names, next(inherited, None))
         if self.is_left_out:
             result.error_in_exec = None
 
@@ -180,7 +198,8 @@ class ChangedCells:
 
 def watch(shell) -> None:
     """From the next cell on; once, however often a chapter's first cell is run."""
-    if not isinstance(getattr(shell, "changed_cells", None), ChangedCells):
+    is_watched = isinstance(getattr(shell, "changed_cells", None), ChangedCells)
+    if not is_watched and os.environ.get(SWITCH) != "raise":
         shell.changed_cells = cells = ChangedCells(shell)
         shell.events.register("pre_run_cell", cells.begin)
         shell.events.register("post_run_cell", cells.end)

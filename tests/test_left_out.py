@@ -1,5 +1,7 @@
 """A cell that cannot live with a change further up says so and is left out; others raise."""
 
+import json
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -22,7 +24,10 @@ class Notebook:
 
     def run(self, published: str, text: str | None = None):
         text = published if text is None else text
-        return self.shell.run_cell(text, store_history=True, cell_id=edits.digest(published))
+        return self.shell.run_cell(text, store_history=True, cell_id=self.id_of(published))
+
+    def id_of(self, published: str) -> str | None:
+        return edits.digest(published)
 
     def run_all(self, changes: dict[str, str]) -> list[str]:
         """The cells that stop Run All."""
@@ -30,9 +35,40 @@ class Notebook:
         return [cell for cell, result in results.items() if not result.success]
 
 
+class WithoutIds(Notebook):
+    """As nbclient, Colab and others run cells: only the file says what was published."""
+
+    def __init__(self, folder):
+        super().__init__()
+        cells = [{"id": edits.digest(cell), "source": "as it was saved"} for cell in CHAPTER]
+        (folder / "a chapter.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
+        (folder / "broken.ipynb").write_text("{", "utf-8")
+
+    def id_of(self, published: str) -> None:
+        return None
+
+
+class WithOtherIds(WithoutIds):
+    """As editors run cells that give them names of their own."""
+
+    def id_of(self, published: str) -> str:
+        return f"cell-{CHAPTER.index(published)}"
+
+
+@pytest.fixture(autouse=True)
+def as_for_a_reader(monkeypatch):
+    monkeypatch.delenv(edits.SWITCH)
+
+
 @pytest.fixture
 def notebook():
     return Notebook()
+
+
+@pytest.fixture(params=[WithoutIds, WithOtherIds])
+def elsewhere(request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return request.param(tmp_path)
 
 
 @pytest.fixture
@@ -52,6 +88,25 @@ def test_run_all_goes_on_below_a_change_that_does_not_fit(notebook, said):
     assert "RuntimeError: mat1 and mat2 shapes" in text
     assert "No cell has made scores since you changed [1]" in text
     assert text.endswith("all the rest\n")
+
+
+def test_run_all_goes_on_where_the_kernel_is_not_told_our_ids(elsewhere, said):
+    assert elsewhere.run_all({}) == []
+    assert said() == "torch.Size([4, 4])\nall the rest\n"
+    assert elsewhere.run_all({SIZES: "T, width = 4, 5"}) == []
+    assert "This cell is left out. It does not fit what you changed in [6]" in said()
+    assert elsewhere.run_all({WORDS: "words = not_known", SIZES: SIZES}) == [WORDS]
+
+
+def test_a_text_that_nobody_published_raises_as_ever(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notebook.run(SIZES, "T, width = 4, 5")
+    assert not notebook.shell.run_cell(SCORES).success
+
+
+def test_a_switch_lets_every_cell_raise(monkeypatch):
+    monkeypatch.setenv(edits.SWITCH, "raise")
+    assert Notebook().run_all({SIZES: "T, width = 4, 5"}) == [SCORES, SHOWN]
 
 
 def test_the_changed_line_is_told_where_it_is_known(notebook, said):

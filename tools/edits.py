@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mha_utils.edits import digest, watch
+from mha_utils.edits import SWITCH, digest, watch
 from tools.notebooks import chapters, is_folded
 from tools.planting import ROOT, in_a_fork, where
 from tools.suite.chapter_runner import code_cells, run
@@ -97,6 +97,7 @@ def play(cells: list, edit: Edit) -> str | None:
     from IPython.core.interactiveshell import InteractiveShell
 
     os.chdir(ROOT / "notebooks")
+    os.environ.pop(SWITCH, None)
     plt.switch_backend("agg")
     shell, left_out = InteractiveShell.instance(), []
     watch(shell)

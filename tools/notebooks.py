@@ -48,7 +48,7 @@ def sync(notebook) -> None:
 
 
 def execute(notebook) -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ |= {"OMP_NUM_THREADS": "1", "MHA_EDITS": "raise"}
     options = {"record_timing": False, "store_widget_state": True}
     client = NotebookClient(notebook, timeout=600, kernel_name="python3", **options)
     client.execute(cwd=str(FOLDER))

@@ -53,7 +53,7 @@ def jupyter_server(root: Path) -> Iterator[str]:
         command += ["--LabApp.expose_app_in_browser=True"]
         _no_questions(Path(home))
         with open(f"{home}/log", "w") as log:
-            env = threads.of_a_reader() | folders
+            env = threads.of_a_reader() | folders | {"MHA_EDITS": ""}
             server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
         address = f"http://127.0.0.1:{port}"
         try:
