@@ -50,7 +50,7 @@ __all__ = [
 def __getattr__(name: str):
     """Pictures wait until somebody asks for them: matplotlib takes longer than all the rest."""
     if name == "setup_chapter":
-        from mha_utils.theme import setup_chapter
+        from mha_utils.chapter import setup_chapter
 
         return setup_chapter
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

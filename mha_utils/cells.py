@@ -1,4 +1,4 @@
-"""Who asks: a cell of a notebook, for which what cannot be is named and the nearest taken."""
+"""Lenient in a notebook: an impossible value raises, but in a cell the nearest one is taken."""
 
 import sys
 

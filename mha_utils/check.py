@@ -1,4 +1,4 @@
-"""The command `python -m mha_utils.check path.to:Class`; it lives in `mha_utils.checks`."""
+"""The command `python -m mha_utils.check path.to:Class`: hands over to `mha_utils.checks`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Is this machine ready for the series? Is a chapter saved where it lies?"""
+"""Which versions, devices and threads are here, and whether a chapter can be saved."""
 
 import importlib.metadata
 import os

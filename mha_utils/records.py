@@ -1,4 +1,4 @@
-"""Read stored measurements so that a broken file is named, write them so that none is lost."""
+"""JSON and npz files of stored measurements: read with named errors, written whole."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Sizes and sentences that a reader sets: what is impossible becomes the nearest that works."""
+"""`usable(H=5)`: sizes and sentences a reader sets; what is impossible becomes the nearest."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Edits that nobody chose: what is drawn, and what is said of it."""
+"""The tool that draws random edits (`make edits`): what is drawn, and what is said of it."""
 
 import nbformat
 

@@ -26,8 +26,9 @@ LAYERS = {
     "facts": set(),
     "sizes": {"core", "data"},
     "cells": set(),
-    "theme": {"edits", "machine"},
-    "edits": set(),
+    "chapter": {"left_out", "machine", "theme"},
+    "theme": set(),
+    "left_out": set(),
     "machine": set(),
     "records": set(),
 }

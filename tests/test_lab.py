@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from view_host import axe_violations, needs_browser, require_answer, require_plain_keys_stay_inside
 
-from mha_utils.edits import digest
+from mha_utils.left_out import digest
 from mha_utils.widgets.examples import EXAMPLES
 from tools.browser.lab import ROOT, Lab, browser, jupyter_server
 from tools.notebooks import chapters

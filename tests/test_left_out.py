@@ -5,7 +5,7 @@ import json
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from mha_utils import edits
+from mha_utils import left_out
 
 SIZES = "T, width = 4, 6"
 WORDS = "import torch\nwords = torch.ones(T, width)"
@@ -20,14 +20,14 @@ class Notebook:
 
     def __init__(self):
         self.shell = InteractiveShell()
-        edits.watch(self.shell)
+        left_out.watch(self.shell)
 
     def run(self, published: str, text: str | None = None):
         text = published if text is None else text
         return self.shell.run_cell(text, store_history=True, cell_id=self.id_of(published))
 
     def id_of(self, published: str) -> str | None:
-        return edits.digest(published)
+        return left_out.digest(published)
 
     def run_all(self, changes: dict[str, str]) -> list[str]:
         """The cells that stop Run All."""
@@ -40,7 +40,7 @@ class WithoutIds(Notebook):
 
     def __init__(self, folder):
         super().__init__()
-        cells = [{"id": edits.digest(cell), "source": "as it was saved"} for cell in CHAPTER]
+        cells = [{"id": left_out.digest(cell), "source": "as it was saved"} for cell in CHAPTER]
         (folder / "a chapter.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
         (folder / "broken.ipynb").write_text("{", "utf-8")
 
@@ -57,7 +57,7 @@ class WithOtherIds(WithoutIds):
 
 @pytest.fixture(autouse=True)
 def as_for_a_reader(monkeypatch):
-    monkeypatch.delenv(edits.SWITCH)
+    monkeypatch.delenv(left_out.SWITCH)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_text_that_nobody_published_raises_as_ever(notebook, tmp_path, monkeyp
 
 
 def test_a_switch_lets_every_cell_raise(monkeypatch):
-    monkeypatch.setenv(edits.SWITCH, "raise")
+    monkeypatch.setenv(left_out.SWITCH, "raise")
     assert Notebook().run_all({SIZES: "T, width = 4, 5"}) == [SCORES, SHOWN]
 
 
@@ -203,7 +203,7 @@ def test_all_changes_that_may_be_guilty_are_named(notebook, said):
 
 def test_the_whole_error_can_be_unfolded(notebook, monkeypatch):
     shown = []
-    monkeypatch.setattr(edits, "display", shown.append)
+    monkeypatch.setattr(left_out, "display", shown.append)
     notebook.run_all({SIZES: "T, width = 4, '<b>'"})
     page = shown[0]._repr_html_()
     assert "&lt;b&gt;" not in page
@@ -226,13 +226,13 @@ def test_the_whole_error_can_be_unfolded(notebook, monkeypatch):
     ],
 )
 def test_names_of_a_cell(source, made, touched, read):
-    found = edits.names_of(source)
+    found = left_out.names_of(source)
     assert (set(found.made), found.touched, found.read) == (made, touched, read)
 
 
 def test_a_first_cell_may_run_again(notebook):
-    edits.watch(notebook.shell)
-    edits.watch(notebook.shell)
+    left_out.watch(notebook.shell)
+    left_out.watch(notebook.shell)
     assert len(notebook.shell.events.callbacks["post_run_cell"]) == 1
 
 

@@ -1,4 +1,4 @@
-"""The stored outputs bite: one notebook, each cell with one thing wrong, and what is said of it."""
+"""Stored outputs are compared strictly: each kind of difference in a cell makes nbval red."""
 
 import base64
 import json

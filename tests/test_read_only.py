@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mha_utils import theme
+from mha_utils import chapter
 from mha_utils.machine import NOT_SAVED
 
 CASES = {"both": (0o777, 0o666), "folder": (0o777, 0o444), "file": (0o555, 0o666)}
@@ -56,12 +56,12 @@ def test_folder_and_notebook_must_both_be_writable(folders):
 def test_set_up_says_so(monkeypatch, capsys, may_write, voila, said):
     events = SimpleNamespace(register=lambda event, call: None)
     shell = SimpleNamespace(events=events, set_custom_exc=lambda kinds, show: None)
-    monkeypatch.setattr(theme, "get_ipython", lambda: shell)
-    monkeypatch.setattr(theme, "show_through", lambda shell: None)
+    monkeypatch.setattr(chapter, "get_ipython", lambda: shell)
+    monkeypatch.setattr(chapter, "show_through", lambda shell: None)
     monkeypatch.setattr(os, "access", lambda path, mode: may_write)
     for name, value in {"SERVER_SOFTWARE": "voila/0.5.13", "VOILA_PREHEAT": "True"}.items():
         monkeypatch.setenv(name, value) if voila else monkeypatch.delenv(name, raising=False)
-    theme.setup_chapter()
+    chapter.setup_chapter()
     assert capsys.readouterr().out == said
 
 

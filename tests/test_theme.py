@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib_inline.config import InlineBackend
 from test_plots import contrast
 
-from mha_utils import theme
+from mha_utils import chapter, theme
 
 DARK_PAGES = ("#111111", "#1c1c1c")
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -67,7 +67,7 @@ def test_text_on_the_page_can_be_read_on_white_and_in_dark_themes():
 def test_a_figure_of_a_notebook_has_no_background_and_asks_for_none():
     """With a colour of its own that is "none" JupyterLab would put it on white."""
     shell = get_ipython()
-    theme.show_through(shell)
+    chapter.show_through(shell)
     with plt.rc_context(theme.RC):
         figure = plt.figure(figsize=(2, 1))
         figure.gca().set_xticks([0, 1])
@@ -82,8 +82,8 @@ def test_a_figure_of_a_notebook_has_no_background_and_asks_for_none():
 
 def test_a_cell_that_misses_a_name_is_told_why(capsys):
     shell = InteractiveShell.instance()
-    theme.setup_chapter()
-    theme.setup_chapter()  # the first cell, run again
+    chapter.setup_chapter()
+    chapter.setup_chapter()  # the first cell, run again
     for source, said in (("not_made + 1", 1), ("1 / 0", 0), ("1", 0)):
         shell.run_cell(source, silent=False)
         assert capsys.readouterr().out.count("run the cells above this one first") == said

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from mha_utils import trained
-from mha_utils.trained import DECODER, ENCODER, Decoder, Encoder, files, is_installed, peers
+from mha_utils.trained import DECODER, ENCODER, Decoder, Encoder, agreement, files, is_installed
 from mha_utils.trained import results as measured
 from mha_utils.trained.decoder import rotate
 from mha_utils.trained.sentences import ANTECEDENT_BY_MEANING, RELATIONS, examples
@@ -321,5 +321,5 @@ def require_close(now, stored, path: str) -> None:
 
 @needs_models
 def test_both_models_equal_another_implementation():
-    assert peers.encoder_difference(trained.load_encoder()) < 1e-4
-    assert peers.decoder_difference(trained.load_decoder()) < 1e-3
+    assert agreement.encoder_difference(trained.load_encoder()) < 1e-4
+    assert agreement.decoder_difference(trained.load_decoder()) < 1e-3

@@ -1,4 +1,4 @@
-"""Edits that nobody chose: does a chapter survive them? `make edits`, `python -m tools.edits`.
+"""Random edits of chapters: does every cell below survive? `make edits`, `python -m tools.edits`.
 
 A seeded sample of small changes in the code that a reader sees: another number, another word, one
 thing more or less in a list. Each chapter runs to its end after each of them, with the ids that
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mha_utils.edits import SWITCH, digest, watch
+from mha_utils.left_out import SWITCH, digest, watch
 from tools.notebooks import chapters, is_folded
 from tools.planting import ROOT, in_a_fork, where
 from tools.suite.chapter_runner import code_cells, run

@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from mha_utils.edits import digest
+from mha_utils.left_out import digest
 from tools.suite.shown import shown_source
 
 FOLDER = Path(__file__).parents[1] / "notebooks"

@@ -1,4 +1,4 @@
-"""Results as JSON, with the hardware and the versions they belong to."""
+"""The format of a stored benchmark: results, hardware and versions as JSON."""
 
 import datetime
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""What an answer that is a tensor must have: type, shape, device, values, dtype, gradients."""
+"""One tensor held to the right one: type, shape, device, dtype, tolerance, gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How an answer that is a number, or a tuple of numbers, is judged."""
+"""Exercises whose answer is a number, or a tuple of numbers."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How an answer that is a tensor is judged: fresh sizes, two layouts, values and gradients."""
+"""Exercises whose answer is a function of tensors: tried on fresh sizes and two layouts."""
 
 import copy
 import math

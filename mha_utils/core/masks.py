@@ -1,4 +1,4 @@
-"""Windows and packed documents as masks, masks in the dialects of others, and who really sees whom.
+"""Masks of every kind but causal and padding (`steps.py`): windows, documents, dialects; leaks.
 
 The causal mask and the one for padding, which the chapters build, are in `steps.py`.
 Ours: boolean, True = may attend, broadcasting to (B, H, T, S).

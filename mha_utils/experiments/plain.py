@@ -1,4 +1,4 @@
-"""The model and the loop of chapter 02, as plainly as they can be written.
+"""The model and training loop that chapter 02 shows and runs, as plainly as they can be.
 
 `SmallModel` and `train` compute the same for many seeds and shapes at once; a test compares them.
 """

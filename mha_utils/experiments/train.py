@@ -1,4 +1,4 @@
-"""One small training loop: many seeds at once, one thread, the same numbers in every run."""
+"""The training loop of the experiments: many seeds at once, one thread, repeatable."""
 
 import copy
 import math

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from mha_utils.experiments.scores import at_offset, chosen_on_half, mass_on
 from mha_utils.trained import survey
+from mha_utils.trained.agreement import decoder_difference, encoder_difference
 from mha_utils.trained.decoder import Decoder
 from mha_utils.trained.encoder import Encoder
-from mha_utils.trained.peers import decoder_difference, encoder_difference
 from mha_utils.trained.sentences import (
     ANTECEDENT_BY_GENDER,
     ANTECEDENT_BY_MEANING,

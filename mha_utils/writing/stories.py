@@ -1,4 +1,4 @@
-"""Stories that dice tell: what a small model learns to write in chapter 16.
+"""The grammar of chapter 16: a generator of short stories, drawn with dice.
 
     Once there was a quiet fox called Ruth. One day she found a blue bell in the barn.
     She hid it in a box. That night Ruth and her bell sang all night.

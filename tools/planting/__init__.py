@@ -1,4 +1,4 @@
-"""Copies of the project with one fault in them, and what is run in them."""
+"""Plant a fault: a copy of the project with one change, and what is run in it."""
 
 import contextlib
 import io

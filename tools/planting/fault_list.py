@@ -1,4 +1,4 @@
-"""Faults that are planted in the package: a name, a file, what stands there and what will."""
+"""The list of known faults that the suite must notice: a new one goes at its end."""
 # ruff: noqa: E501
 
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""What the exercises ask: the right result in NumPy, and well-known wrong ones."""
+"""All exercises: what each asks, the right result in NumPy, likely wrong ones."""

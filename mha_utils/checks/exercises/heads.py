@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mha_utils.checks.mistakes import museum_mistake, museum_mistakes, with_weights
+from mha_utils.checks.museum_mistakes import museum_mistake, museum_mistakes, with_weights
 from mha_utils.checks.tensors import Tensors
 
 SPLITS = ("direct view to heads", "columns dealt out like cards")

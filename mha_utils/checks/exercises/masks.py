@@ -1,9 +1,9 @@
-"""Exercises about masks: who may look at whom, and what a row without a key gets."""
+"""Exercises about masks (chapter 06): who may look at whom, a row without a key."""
 
 import numpy as np
 
 from mha_utils.checks.exercises.one_head import softmax
-from mha_utils.checks.mistakes import Uncovered, museum_mistakes
+from mha_utils.checks.museum_mistakes import Uncovered, museum_mistakes
 from mha_utils.checks.tensors import Tensors
 from mha_utils.museum import bug
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from mha_utils import reference
-from mha_utils.checks.mistakes import museum_mistakes
+from mha_utils.checks.museum_mistakes import museum_mistakes
 from mha_utils.checks.numbers import Numbers
 from mha_utils.checks.tensors import Tensors
 

@@ -1,9 +1,9 @@
-"""Exercises about what turns scores into weights: the softmax, at once and in parts."""
+"""Exercises about the softmax (chapter 07): scores to weights, at once and in parts."""
 
 import numpy as np
 
 from mha_utils.checks.exercises.one_head import softmax, softmax_gradients
-from mha_utils.checks.mistakes import museum_mistakes
+from mha_utils.checks.museum_mistakes import museum_mistakes
 from mha_utils.checks.tensors import Tensors
 
 

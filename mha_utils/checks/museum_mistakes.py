@@ -1,4 +1,4 @@
-"""Wrong answers to exercises that are bugs of the museum: taken from there, not written again."""
+"""Likely mistakes of exercises that are bugs of the museum: made from there."""
 
 from collections.abc import Callable
 

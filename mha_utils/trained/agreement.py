@@ -1,4 +1,4 @@
-"""How far the two models are from what the library transformers 5.23 computes of the same files."""
+"""How far the two published models are from what transformers 5.23 computes of the same files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a reader has changed in a chapter, and cells below that cannot live with it.
+"""The net under a reader's edits: which cells are changed, and cells below that no longer fit.
 
 Such a cell says why it is left out, and Run All goes on with the next one. A changed cell that
 raises, raises as ever. A cell's id is the digest of the text that it was published with, so the
