@@ -5,19 +5,6 @@ import copy
 import torch
 
 
-def mask_on_the_cpu(scores):
-    return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-
-
-def mask_on_cuda(scores):
-    return torch.ones(scores.shape[-2:], dtype=torch.bool, device="cuda").tril()
-
-
-def mask_of(scores, sizes=None, turn=torch.tril):
-    shape = sizes or scores.shape[-2:]
-    return turn(torch.ones(shape, dtype=torch.bool, device=scores.device))
-
-
 def future_probe(changed_token=-1, compared=slice(None, -1), clone=True, negate=True, causal=True):
     """A right probe of the future, with one thing changed."""
 
@@ -112,14 +99,13 @@ CHAPTER_11 = {
         (lambda B, T, D: 4 * B * T * D, "T counted once"),
         (lambda B, T, D: 8 * B * T * T * D, "2 times the right result"),
     ],
-    "check_mask_beside": [
-        (mask_on_the_cpu, "make it with device=scores.device"),
-        (mask_on_cuda, "cuda"),
-        (lambda s: mask_of(s).float(), "should be boolean (torch.bool)"),
-        (lambda s: mask_of(s, turn=torch.triu), "sees itself and the future, not the past"),
-        (lambda s: ~mask_of(s), "the other way round"),
-        (lambda s: mask_of(s, sizes=s.shape), "should have shape (5, 5), got (2, 5, 5)"),
-        (lambda s: mask_of(s, sizes=(s.shape[0],) * 2), "should have shape (5, 5), got (2, 2)"),
+    "check_operations_with_a_byte": [
+        (lambda b, g, size: b * g / size, "a multiplication and an addition are two"),
+        (lambda b, g, size: 4 * b * g / size, "the key's bytes or the value's are missing"),
+        (lambda b, g, size: float(b * g), "number_bytes is not used"),
+        (lambda b, g, size: 2 * b / size, "g of them use the same key"),
+        (lambda b, g, size: size / (2 * b * g), "the wrong way round"),
+        (lambda b, g, size: 2 * b * g // size, "should be a number (float)"),
     ],
 }
 CHAPTER_12 = {

@@ -144,3 +144,25 @@ check_attention_flops = Numbers(
         ONE_SEQUENCE: lambda b, t, d: 4 * t * t * d,
     },
 )
+check_operations_with_a_byte = Numbers(
+    asks="`answer(b, g, number_bytes)`: operations of attention with each byte of keys and values.",
+    tried=((64, 1, 2), (128, 4, 2), (1, 8, 4), (1, 1, 1)),
+    solve=lambda b, g, number_bytes: 2 * b * g / number_bytes,
+    mistakes={
+        "half of it: a multiplication and an addition are two": (
+            lambda b, g, number_bytes: b * g / number_bytes
+        ),
+        "twice as much: the key's bytes or the value's are missing": (
+            lambda b, g, number_bytes: 4 * b * g / number_bytes
+        ),
+        "two bytes for every number: number_bytes is not used": lambda b, g, number_bytes: (
+            b * g / 1
+        ),
+        "one head: g of them use the same key": lambda b, g, number_bytes: 2 * b / number_bytes,
+        "one query: b of them use the same key": lambda b, g, number_bytes: 2 * g / number_bytes,
+        "the bytes of an operation, the wrong way round": (
+            lambda b, g, number_bytes: number_bytes / (2 * b * g)
+        ),
+        "operations with a number, not with a byte": lambda b, g, number_bytes: 2.0 * b * g,
+    },
+)
