@@ -1,5 +1,6 @@
 """Three ways on several processes: equal to one process, and what they send."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -58,6 +59,38 @@ def test_outputs_and_all_gradients_are_those_of_one_process(team, way, name):
     back = P * 4 * x.nbytes // x.shape[-1] * width // P if way == "ring" else on_paper
     for part, number in {"forward": on_paper, "backward": back}.items():
         assert {bytes_sent(f[part], P) for f in found} == {number}
+
+
+def cut_by_pytorch(x, layer, grad_out):
+    """Output and gradients in one process, and how often they talk; heads are cut by PyTorch."""
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.debug import CommDebugMode
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        RowwiseParallel,
+        parallelize_module,
+    )
+
+    mesh = init_device_mesh("cpu", (dist.get_world_size(),))
+    plan = {name: ColwiseParallel() for name in ("q_proj", "k_proj", "v_proj")}
+    parallelize_module(layer, mesh, plan | {"out_proj": RowwiseParallel()})
+    x = x.clone().requires_grad_()
+    with CommDebugMode() as talk:
+        out = layer(x, is_causal=True)
+    out.backward(grad_out)
+    gradients = [x.grad, *(p.grad.full_tensor() for p in layer.parameters())]
+    return [out.detach(), *gradients], talk.get_total_counts()
+
+
+def test_what_pytorch_cuts_as_chapter_17_says_is_one_process_too(team):
+    torch.manual_seed(3)
+    layer = MultiHeadAttention(12, 3, dtype=torch.float64)
+    x, grad_out = torch.randn(2, 2, 9, 12, dtype=torch.float64)
+    cut = from_notebook(inspect.getsource(cut_by_pytorch), "cut_by_pytorch")
+    for found, times in team.run(cut, x, layer, grad_out):
+        assert largest_difference(found, on_one_process(x, layer, grad_out)) < 1e-12
+        assert times == 1
 
 
 def test_few_sets_of_keys_and_values_are_sent_where_their_heads_are():

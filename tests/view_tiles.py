@@ -51,6 +51,6 @@ def colour_of(view, rank: int, head: int, token: int) -> str:
     if view.way == "ring" and (rank - step) % view.num_processes > rank:
         return HATCH
     owner = shares(view.seq_len, view.num_processes)[token]
-    if view.way != "ring":
+    if view.way == "heads":
         owner = shares(view.num_heads, view.num_processes)[head]
     return theme.HEADS[owner % len(theme.HEADS)]

@@ -40,26 +40,32 @@ def add_up(x: Tensor) -> Tensor:
 
 
 def trade(x: Tensor, cut: int, join: int) -> Tensor:
-    """Cut x into P parts along `cut`, send each to its process, join what arrives along `join`."""
+    """`all_to_all` for numbers; gradients are traded back."""
     return two_ways(x, lambda x: all_to_all(x, cut, join), lambda g: all_to_all(g, join, cut))
 
 
 def all_reduce(x: Tensor) -> Tensor:
+    """Everybody gives x, and everybody gets the sum of what all gave."""
     total = x.clone(memory_format=torch.contiguous_format)
+    dist.all_reduce(total)  # total is changed in place
     count_bytes("all-reduce", total)
-    dist.all_reduce(total)
     return total
 
 
 def all_to_all(x: Tensor, cut: int, join: int) -> Tensor:
+    """Cut x into P parts along `cut`, send each to its process, join what arrives along `join`."""
     size = dist.get_world_size()
-    if x.shape[cut] % size:
-        raise ValueError(f"{size} processes cannot share {x.shape[cut]} evenly")
-    sent = torch.stack(x.chunk(size, dim=cut))
-    got = torch.empty_like(sent)
-    count_bytes("all-to-all", sent)
+    require_even_shares(x.shape[cut], size)
+    sent = torch.stack(x.chunk(size, dim=cut))  # part r is for process r
+    got = torch.empty_like(sent)  # part r will come from process r
     dist.all_to_all_single(got, sent)
+    count_bytes("all-to-all", sent)
     return torch.cat(got.unbind(), dim=join)
+
+
+def require_even_shares(number: int, size: int) -> None:
+    if number % size:
+        raise ValueError(f"{size} processes cannot share {number} evenly")
 
 
 def to_neighbour(x: Tensor) -> Tensor:
@@ -68,10 +74,10 @@ def to_neighbour(x: Tensor) -> Tensor:
     if size == 1:  # alone at the table
         return x
     x = x.contiguous()
-    got = torch.empty_like(x)
+    got = torch.empty_like(x)  # an empty sheet for what arrives
     give = dist.P2POp(dist.isend, x, (rank + 1) % size)
     take = dist.P2POp(dist.irecv, got, (rank - 1) % size)
-    for work in dist.batch_isend_irecv([give, take]):
+    for work in dist.batch_isend_irecv([give, take]):  # both at the same time
         work.wait()
     count_bytes("pass on", x)
     return got

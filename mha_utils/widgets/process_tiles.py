@@ -30,7 +30,7 @@ def _require_step(step: int) -> None:
 
 
 class ProcessTiles(LiveView):
-    """A map of tokens by heads for each process; a colour is whose head it is, or whose note.
+    """A map of tokens by heads for each process; a colour is the process that a tile comes from.
 
     Tokens and heads are shared out in order, as evenly as can be.
 
@@ -87,8 +87,8 @@ class ProcessTiles(LiveView):
         return "head" if (head_owner if step == 1 else token_owner) == rank else ""
 
     def colour_of(self, head: int, token: int) -> int:
-        """The process whose head it is, in a ring the one that wrote the note."""
-        place, number = (token, self.seq_len) if self.way == "ring" else (head, self.num_heads)
+        """The process that a tile comes from: whose tokens they are, with heads whose heads."""
+        place, number = (head, self.num_heads) if self.way == "heads" else (token, self.seq_len)
         return self.shares(number)[place]
 
     def sent(self) -> int:

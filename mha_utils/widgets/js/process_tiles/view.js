@@ -43,8 +43,8 @@ function buildProcessTiles(view) {
     panel(maps),
     hint(
       "Rows are heads, columns are tokens. A tile is 128 bytes: 64 features of 16 bits. A colour " +
-        "is a process: whose heads they are, in the ring whose note. Grey: not cut into heads. " +
-        "Hatched: keys of later tokens, which are not read.",
+        "is the process that a tile comes from. Grey: not cut into heads. Hatched: keys of later " +
+        "tokens, which are not read.",
     ),
   );
   view.onChange(["way", "num_processes"], steps.update);
@@ -103,7 +103,7 @@ function drawTiles(pen, state, rank, [left, top, cell], unread) {
       const kind = tileOf(state, rank, token, head);
       if (!kind) continue;
       const [x, y] = [left + token * cell, top + head * cell];
-      const owner = state.way === "ring" ? state.tokens[token] : state.heads[head];
+      const owner = state.way === "heads" ? state.heads[head] : state.tokens[token];
       const fill = kind === "whole" ? WHOLE : headColour(owner);
       pen.fillStyle = kind === "unread" ? unread : fill;
       pen.fillRect(x + 1, y + 1, cell - 1, cell - 1);
