@@ -86,23 +86,29 @@ def test_rotary_is_the_module_and_alibi_is_subtracted_from_scores():
     ]
 
 
-def test_beyond_its_reach_the_place_of_a_key_does_not_matter():
+def test_scores_may_be_made_elsewhere():
     layer, x = fresh("rotary").layers[0], torch.randn(1, 40, 48, dtype=torch.float64)
-    mask, moved = positions.causal_mask(40), x[:, [*range(23, -1, -1), *range(24, 40)]]
-    for reach, same in ((16, True), (17, False), (None, False)):
-        out, other = (layer(y, mask, reach)[0][0, -1] for y in (x, moved))
-        assert ((out - other).abs().max() < 1e-10) == same
-    assert torch.equal(layer(x, mask, 39)[0], layer(x, mask)[0])
+    mask, (out, weights) = positions.causal_mask(40), layer(x, positions.causal_mask(40))
+    own, own_weights = layer(x, mask, layer.scores)
+    assert torch.equal(own, out)
+    assert torch.equal(own_weights, weights)
+    even = layer(x, mask, lambda q, k: torch.zeros(1, 1, 40, 40, dtype=q.dtype))[1]
+    assert (even[0, 0, -1] - 1 / 40).abs().max() < 1e-12
 
 
-def test_each_layer_has_a_reach_of_its_own():
+def test_each_layer_has_scores_of_its_own():
     model, tokens = fresh("rotary"), torch.randint(64, (1, 40, 1))
-    plain, first, second = (model(tokens, reach=r)[1] for r in (None, (16, None), (None, 16)))
+
+    def unturned(q, k):
+        return q @ k.mT / q.shape[-1] ** 0.5
+
+    ways = None, (unturned, None), (None, unturned)
+    plain, first, second = (model(tokens, scores_of=way)[1] for way in ways)
     assert not torch.equal(first[0], plain[0])
     assert torch.equal(second[0], plain[0])
     assert not torch.equal(second[1], plain[1])
     with pytest.raises(ValueError, match="zip"):
-        model(tokens, reach=(16,))
+        model(tokens, scores_of=(None,))
 
 
 def test_all_five_kinds_are_recorded_with_ten_seeds():

@@ -1,6 +1,6 @@
 """Five ways to say where a token stands, and a question that is asked later than in training."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -81,23 +81,20 @@ class PlacedLayer(nn.Module):
         )
         self.slopes = slopes(shape.num_heads) if shape.positions == "alibi" else None
 
-    def forward(self, x: Tensor, mask: Tensor, reach: int | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, mask: Tensor, scores_of: Callable | None = None):
+        """Outputs and weights; `scores_of` makes scores of (q, k) in place of the layer's own."""
         layer, normed = self.attention, self.norm(x)
         q, k, v = layer.project(normed, normed, normed)
-        scores = attention_scores(q, k) if layer.rotary is None else self.turned(q, k, reach)
-        if self.slopes is not None:
-            scores = scores + alibi_bias(self.slopes, x.shape[1])
+        scores = (scores_of or self.scores)(q, k)
         weights = attention_weights(scores, mask)
         return x + layer.out_proj(merge_heads(weights @ v)), weights
 
-    def turned(self, q: Tensor, k: Tensor, reach: int | None) -> Tensor:
-        """The scores of turned queries and keys; keys beyond `reach` as if they stood there."""
-        rotary, place = self.attention.rotary, torch.arange(q.shape[-2])
-        scores = attention_scores(rotary(q), rotary(k))
-        if reach is None:
-            return scores
-        at_reach = attention_scores(rotary(q, torch.full_like(place, reach)), k)
-        return at_reach.where(place[:, None] - place > reach, scores)
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Of queries and keys where they stand."""
+        if self.attention.rotary is not None:
+            q, k = self.attention.rotary(q), self.attention.rotary(k)
+        scores = attention_scores(q, k)
+        return scores if self.slopes is None else scores + alibi_bias(self.slopes, q.shape[-2])
 
 
 class PlacedModel(nn.Module):
@@ -119,12 +116,12 @@ class PlacedModel(nn.Module):
         inputs: Tensor,
         window: int | None = None,
         mask: Tensor | None = None,
-        reach: Sequence[int | None] | None = None,
+        scores_of: Sequence[Callable | None] | None = None,
     ) -> tuple[Tensor, list[Tensor]]:
         """Outputs (B, T, out_dim) and the weights (B, H, T, T) of every layer.
 
         Args:
-            reach: for each layer, the distance beyond which no key of it seems to stand.
+            scores_of: for each layer, what makes its scores of (q, k), or None: the layer does.
         """
         x, length = self.embed(inputs[..., 0]), inputs.shape[1]
         if mask is None:
@@ -134,8 +131,9 @@ class PlacedModel(nn.Module):
         if hasattr(self, "waves"):
             x = x + self.waves[:length]
         maps = []
-        for layer, far in zip(self.layers, reach or [None] * len(self.layers), strict=True):
-            x, weights = layer(x, mask, far)
+        of_layers = scores_of or [None] * len(self.layers)
+        for layer, of_layer in zip(self.layers, of_layers, strict=True):
+            x, weights = layer(x, mask, of_layer)
             maps.append(weights)
         return self.readout(self.norm(x)), maps
 
