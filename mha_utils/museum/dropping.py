@@ -7,7 +7,7 @@ from mha_utils.museum.label import labelled
 from mha_utils.museum.steps import Steps
 
 
-@labelled("dropout without 1/(1 - p)", "08", 3)
+@labelled("dropout without 1/(1 - p)", "08", 2)
 class NoRescaling(Steps):
     """What is kept is not divided by 1 - p: training sees smaller sums than evaluation."""
 
@@ -72,7 +72,7 @@ class DropsKeys(Steps):
         return weights * super().drop(torch.ones_like(weights[:, :, :1]))
 
 
-@labelled("dropout left on in evaluation", "08", 1, "pytorch/pytorch #124464")
+@labelled("dropout left on in evaluation", "08", 5, "pytorch/pytorch #124464")
 class DropsInEvaluation(Steps):
     """F.dropout is called without training=self.training, whose default is True."""
 
@@ -88,7 +88,7 @@ class NeverDrops(Steps):
         return weights
 
 
-@labelled("rows renormalised after dropout", "08", 3)
+@labelled("rows renormalised after dropout", "08", 2)
 class RenormalisesRows(Steps):
     """What is kept is divided by its sum, not by 1 - p: rows sum to 1 again."""
 
