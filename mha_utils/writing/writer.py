@@ -25,12 +25,17 @@ class Block(nn.Module):
         self.attention_norm = nn.LayerNorm(embed_dim)
         self.attention = attention(embed_dim, num_heads)
         self.mlp_norm = nn.LayerNorm(embed_dim)
-        wide = nn.Linear(embed_dim, 4 * embed_dim), nn.GELU()
-        self.mlp = nn.Sequential(*wide, nn.Linear(4 * embed_dim, embed_dim))
+        self.mlp = nn.Sequential(
+            nn.Linear(embed_dim, 4 * embed_dim),
+            nn.GELU(),
+            nn.Linear(4 * embed_dim, embed_dim),
+        )
 
-    def forward(self, x, **options):
-        x = x + self.attention(self.attention_norm(x), is_causal=True, **options)
-        return x + self.mlp(self.mlp_norm(x))
+    def forward(self, x, **options):  # such as the cache of chapter 15
+        gathered = self.attention(self.attention_norm(x), is_causal=True, **options)
+        x = x + gathered
+        thought = self.mlp(self.mlp_norm(x))
+        return x + thought
 
 
 class Writer(nn.Module):
@@ -41,8 +46,8 @@ class Writer(nn.Module):
     ):
         require_sizes(embed_dim=embed_dim, num_heads=num_heads, num_blocks=num_blocks, most=most)
         super().__init__()
-        self.embed = nn.Embedding(len(LETTERS), embed_dim)
-        self.place = nn.Embedding(most, embed_dim)
+        self.embed = nn.Embedding(len(LETTERS), embed_dim)  # which letter it is
+        self.place = nn.Embedding(most, embed_dim)  # where it stands
         blocks = [Block(embed_dim, num_heads, attention) for _ in range(num_blocks)]
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(embed_dim)
