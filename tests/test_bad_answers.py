@@ -163,15 +163,6 @@ def test_a_bad_number_gets_a_short_report(name):
     assert len(repr(report).splitlines()) == 1  # no "in every case it is inf times"
 
 
-def test_a_mask_without_numbers_is_told():
-    def answer(scores):
-        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-        return mask.to_sparse()
-
-    said = "should return a plain tensor on the CPU, got torch.sparse_coo on 'cpu'"
-    assert said in repr(checks.check_mask_beside(answer))
-
-
 def test_a_probe_that_leaves_or_says_much_is_told():
     assert "raised SystemExit" in repr(checks.check_future_probe(lambda module: sys.exit(1)))
     said = repr(checks.check_future_probe(lambda module: [0] * 10_000))

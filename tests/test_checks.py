@@ -152,29 +152,6 @@ def test_gradients_on_paper_are_those_of_small_differences(name):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_a_mask_belongs_beside_the_scores():
-    def right(scores):
-        return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-
-    def on_the_cpu(scores):
-        return torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-
-    def inverted(scores):
-        return ~right(scores)
-
-    def shifted(scores):
-        return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril(-1)
-
-    assert checks.check_mask_beside(right).message == "✓ right: right on every device"
-    says = "scores(2, 2) on 'meta') is on 'cpu': make it with device=scores.device"
-    assert says in checks.check_mask_beside(on_the_cpu).message
-    assert "the other way round: True = may attend" in checks.check_mask_beside(inverted).message
-    wrong = checks.check_mask_beside(shifted).message
-    assert "is wrong at [0, 0]: it should be True there" in wrong
-    assert "other way round" not in wrong
-    assert "not solved yet" in checks.check_mask_beside(lambda scores: ...).message
-
-
 @pytest.mark.parametrize(
     ("check", "right", "wrong"),
     [

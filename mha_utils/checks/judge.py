@@ -41,12 +41,6 @@ def require_tensor(got, expected: np.ndarray, call: str) -> None:
         raise WrongError(f"✗ {call} should be boolean (torch.bool), got {got.dtype}")
 
 
-def require_device(got: Tensor, device: torch.device, call: str) -> None:
-    """Raise a WrongError unless `got` is where the scores are."""
-    if got.device != device:
-        raise WrongError(f"✗ {call} is on {got.device.type!r}: make it with device=scores.device")
-
-
 def require_values(attempt: Attempt) -> None:
     """Raise a WrongError unless the numbers are right and the inputs untouched."""
     _require_numbers(attempt.got, attempt.expected, attempt.call)

@@ -15,7 +15,6 @@ from mha_utils.checks.exercise import Exercise
 from mha_utils.checks.judge import (
     Attempt,
     close,
-    require_device,
     require_dtype,
     require_gradients,
     require_tensor,
@@ -79,15 +78,13 @@ class Tensors(Exercise):
     the last as wide as all heads) and `spread` their standard deviation; `constants` draws the
     arguments after them, which need no gradient. `solve`, `gradients` and the mistakes take
     inputs, then constants, as NumPy arrays; `gradients` also the gradient of the output. Without
-    `gradients`, central differences stand in. An answer that only makes a mask (`on_devices`) is
-    tried on the meta device, too, which has no numbers and takes no tensor of another device.
+    `gradients`, central differences stand in.
     """
 
     inputs: tuple[str, ...] = ()
     gradients: Callable | None = None
     constants: Callable = lambda sizes, random: {}
     spread: float = 1.0
-    on_devices: tuple[str, ...] = ()
     shapes: dict[str, str] = field(default_factory=lambda: SHAPES)
 
     def cases(self, seed: int) -> list[Case]:
@@ -101,39 +98,31 @@ class Tensors(Exercise):
 
     def compare(self, answer: Callable, cases: list[Case]) -> str:
         """All values first, then all dtypes, then all gradients."""
-        makes_mask = not self.inputs or bool(self.on_devices)
-        for require in (require_values, require_dtype, require_gradients)[: 2 if makes_mask else 3]:
+        last = 3 if self.inputs else 2  # a mask has no gradients
+        for require in (require_values, require_dtype, require_gradients)[:last]:
             for case in [*cases[1:], cases[0]]:  # sizes of 1 last: they say least
                 for tensors in self._layouts(case.arrays):
                     self._try(answer, require, case, tensors)
-        if self.on_devices:
-            return "right on every device"
         what = "values and gradients" if self.inputs else "values"
         return f"{what} right for {len(cases)} sizes"
 
     def _layouts(self, arrays: list[np.ndarray]) -> Iterator[list[Tensor]]:
-        """The same numbers contiguous, as a transposed view of other memory, on other devices."""
+        """The same numbers contiguous, and as a transposed view of other memory."""
         yield [torch.tensor(a, requires_grad=True) for a in arrays]
         turned = [torch.tensor(a).transpose(-2, -1).contiguous() for a in arrays]
         yield [t.transpose(-2, -1).requires_grad_() for t in turned]
-        for device in self.on_devices:
-            yield [torch.tensor(a, device=device) for a in arrays]
 
     def _try(self, answer: Callable, require: Callable, case: Case, tensors: list) -> None:
-        call = self._describe_call(answer, case, tensors)
+        call = self._describe_call(answer, case)
         got = call_answer(answer, _arguments(tensors, case), call)
         expected = np.asarray(self.solve(*case.plain))
         require_tensor(got, expected, call)
-        if self.on_devices:
-            require_device(got, tensors[0].device, call)
-        if not (tensors and tensors[0].is_meta):
-            require(Attempt(self, answer, case, tensors, call, got, expected))
+        require(Attempt(self, answer, case, tensors, call, got, expected))
 
-    def _describe_call(self, answer: Callable, case: Case, tensors: list) -> str:
+    def _describe_call(self, answer: Callable, case: Case) -> str:
         """How the report writes the call: names, shapes and small values."""
         named = dict(zip(self.inputs, case.arrays)) | case.constants
-        where = f" on {tensors[0].device.type!r}" if self.on_devices else ""
-        return f"{name_of(answer)}({', '.join(_shown(n, v) for n, v in named.items())}{where})"
+        return f"{name_of(answer)}({', '.join(_shown(n, v) for n, v in named.items())})"
 
     def gradients_of(self, case: Case, grad_out: np.ndarray) -> tuple[np.ndarray, ...]:
         """The gradients of sum(result x grad_out) by every input."""

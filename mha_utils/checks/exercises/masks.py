@@ -115,25 +115,6 @@ def _draw_documents(length, random):
     return random.permutation([7, 2, 4])[(np.arange(length)[:, None] >= starts).sum(axis=1)]
 
 
-check_mask_beside = Tensors(
-    asks="`answer(scores)`: the causal mask (T, T) of scores (*B, T, T), where they are.",
-    inputs=("scores",),
-    shapes={"scores": "*B T T"},
-    on_devices=("cpu", "meta"),
-    solve=lambda scores: _causal(*scores.shape[-2:]),
-    mistakes={
-        "the mask the other way round: True = may attend": lambda scores: (
-            ~_causal(*scores.shape[-2:])
-        ),
-        **museum_mistakes(
-            lambda layer, scores: _causal_by(layer, *scores.shape[-2:]),
-            *OFF_BY_ONE,
-            "causal upside down",
-        ),
-    },
-)
-
-
 def _mask_with_an_empty_row(sizes, random) -> dict:
     mask = random.random((sizes.T, sizes.S)) < 0.6
     mask[-1] = False
