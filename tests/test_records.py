@@ -10,7 +10,7 @@ import pytest
 from mha_utils import records
 from mha_utils.experiments import record as experiments
 from mha_utils.records import read_arrays, read_record, require_writable, write_text
-from mha_utils.trained import peers, results
+from mha_utils.trained import agreement, results
 from mha_utils.widgets import examples
 from mha_utils.widgets.kit import page
 
@@ -61,8 +61,8 @@ def test_what_reads_a_record_names_the_file(file, monkeypatch):
     for module, name, call in (
         (results, "NUMBERS", lambda: results.recorded("encoder")),
         (results, "MAPS", results.sentence_heads),
-        (peers, "TRANSFORMERS", lambda: inspect.unwrap(peers.encoder_difference)(None)),
-        (peers, "TRANSFORMERS", lambda: inspect.unwrap(peers.decoder_difference)(None)),
+        (agreement, "TRANSFORMERS", lambda: inspect.unwrap(agreement.encoder_difference)(None)),
+        (agreement, "TRANSFORMERS", lambda: inspect.unwrap(agreement.decoder_difference)(None)),
         (experiments, "RECORD", lambda: experiments.recorded(path=file)),
     ):
         monkeypatch.setattr(module, name, file)

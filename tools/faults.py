@@ -25,8 +25,8 @@ EQUIVALENT: dict[str, str] = {}  # name -> why no test can notice it
 TESTS = [  # those that know nothing of the museum; not the compilations, which take half a minute
     f"tests/test_{name}.py"
     for name in (
-        *("multi_head", "attention", "modules", "fused", "ladder", "probes", "checks", "seeds"),
-        *("layer_matrix", "layer_numbers", "layer_options", "mask_painter"),
+        *("multi_head", "attention", "modules", "fused", "ladder", "probes", "checks"),
+        *("layer_matrix", "layer_numbers", "layer_options", "mask_painter", "published_walks"),
     )
 ]
 OF_BUGS = "10 12 15"  # chapters that judge bugs of the museum: 11 only measures other steps
