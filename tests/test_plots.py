@@ -243,23 +243,25 @@ def test_a_strip_has_every_letter_on_the_colour_of_its_share():
         plots_heads.draw_strips("ab", {"far": [1.0]})
 
 
-def test_two_visitors_of_a_circle_have_a_colour_and_all_arrows_of_a_name_another():
-    visitors = {2: {"previous": 1, "named": 0}, 1: {"previous": 0, "named": 1}}
-    ax = plots_heads.draw_visitors("abcd", [7, 8, 9, 6], visitors, key="a key", title="T")
+def test_two_visitors_of_a_circle_have_a_colour_each_and_so_have_their_arrows():
+    visitors = {2: [1, 0], 1: [0]}
+    names = {2: "Nina", 0: "Bo"}
+    ax = plots_heads.draw_visitors("abcd", visitors, names, title="T")
     places = {t.get_text(): t.get_position() for t in ax.texts}
     drawn = [t for t in ax.texts if isinstance(t, Annotation)]
-    ends = [("c", "b"), ("c", "a"), ("b", "a"), ("b", "b")]
+    ends = [("c", "b"), ("c", "a"), ("b", "a")]
     assert [(t.xyann, t.xy) for t in drawn] == [
         (pytest.approx(places[start]), pytest.approx(places[end])) for start, end in ends
     ]
     faces = [to_rgb(circle.get_facecolor()) for circle in ax.patches]
     assert faces == [to_rgb(c) for c in (theme.PAPER, MARK, theme.QUERY, theme.PAPER)]
+    edges = [to_rgb(circle.get_edgecolor()) for circle in ax.patches]
+    assert edges == [to_rgb(c) for c in (theme.INK, MARK, theme.QUERY, theme.MUTED)]
     colours = [to_rgb(t.arrow_patch.get_edgecolor()) for t in drawn]
-    green, purple = (theme.OKABE_ITO[colour] for colour in ("green", "purple"))
-    assert colours == [to_rgb(c) for c in (green, purple, green, purple)]
-    assert [line.get_label() for line in ax.lines] == ["previous", "named"]
-    assert [line.get_color() for line in ax.lines] == [green, purple]
-    assert texts(ax)[-1] == "a key"
+    assert colours == [to_rgb(c) for c in (theme.QUERY, theme.QUERY, MARK)]
+    assert places["Nina"] == pytest.approx([1.22 * x for x in places["c"]], abs=1e-9)
+    named = {t.get_text(): t.get_color() for t in ax.texts}
+    assert (named["Nina"], named["Bo"]) == (theme.QUERY, theme.INK)
 
 
 def test_marked_cells_are_framed():
@@ -270,18 +272,28 @@ def test_marked_cells_are_framed():
     assert to_rgb(ax.patches[0].get_edgecolor()) == to_rgb(MARK)
 
 
-def test_seeds_have_a_mean_every_value_and_a_ceiling():
-    ax = plots_heads.draw_seeds({"1 head": [0.2, 0.4], "2 heads": [1.0]}, ceilings=[0.5, 1.0])
+def test_every_seed_is_a_dot_beside_the_others_below_a_ceiling():
+    trained = {"1 head": [0.2, 0.4, 0.3], "2 heads": [1.0]}
+    ax = plots_heads.draw_seeds({"trained": trained}, ceilings=[0.5, 1.0])
     steps, marks = ax.lines[:2], ax.lines[2:]
     assert [list(line.get_ydata()) for line in steps] == [[0.5, 0.5], [1.0, 1.0]]
-    heights = [list(line.get_ydata()) for line in marks]
-    assert heights == [[0.2, 0.4], [pytest.approx(0.3)], [1], [1]]
-    assert [list(line.get_xdata()) for line in marks] == [[0, 0], [0], [1], [1]]
+    assert [list(line.get_ydata()) for line in marks] == [[0.2, 0.4, 0.3], [1.0]]
+    assert list(marks[0].get_xdata()) == pytest.approx([-0.32, 0, 0.32])
     assert steps[0].get_label() == "theory: at most"
     assert labels(ax.xaxis) == ["1 head", "2 heads"]
     assert ax.get_ylim() == (-0.03, 1.07)
+    assert ax.get_legend() is None
     with pytest.raises(ValueError, match=r"^ceilings must be 1 numbers, got 2$"):
-        plots_heads.draw_seeds({"a": [1]}, ceilings=[1, 2])
+        plots_heads.draw_seeds({"trained": {"a": [1]}}, ceilings=[1, 2])
+
+
+def test_two_series_of_seeds_stand_side_by_side_in_two_colours():
+    ax = plots_heads.draw_seeds({"one": {"a": [0, 1]}, "two": {"a": [1, 0]}})
+    assert [line.get_xdata().mean() for line in ax.lines] == pytest.approx([-0.2, 0.2])
+    assert [to_rgb(line.get_color()) for line in ax.lines] == [to_rgb(theme.QUERY), to_rgb(MARK)]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["one", "two"]
+    with pytest.raises(ValueError, match=r"^'two' must have the labels \['a'\], got \['b'\]$"):
+        plots_heads.draw_seeds({"one": {"a": [1]}, "two": {"b": [1]}})
 
 
 def test_lines_have_their_values_and_names():

@@ -10,6 +10,7 @@ from mha_utils import theme
 from mha_utils.plots.parts import mark
 
 MARK = theme.OKABE_ITO["vermilion"]
+SERIES = (theme.QUERY, MARK, "#8c8c8c", "#bcbcbc")
 GREYS = (theme.OKABE_ITO["sky"], "#8c8c8c", "#c4c4c4", theme.OKABE_ITO["orange"])
 
 
@@ -78,51 +79,45 @@ def draw_strips(text: str, strips: dict, *, title="") -> Axes:
 
 
 def draw_visitors(
-    names: Sequence[str], notes: Sequence, visitors: dict[int, dict[str, int]], *, key="", title=""
+    held: Sequence,
+    visitors: dict[int, Sequence[int]],
+    names: dict[int, str],
+    *,
+    title="",
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw tokens around a circle, with named arrows of several of them: a colour for each name.
+    """Draw tokens around a circle, and arrows from some of them: a colour for each visitor.
 
     Args:
-        names: one for each token, the first at the top, clockwise.
-        notes: what stands outside of the circle, one for each token.
-        visitors: where the arrows start -> name -> the place where its arrow ends.
-        key: what stands below the names of the arrows.
+        held: what stands in each token, the first at the top, clockwise.
+        visitors: where arrows start -> where they end.
+        names: what stands outside of the circle, beside some tokens.
     """
-    ax, places = _circle(names, notes, dict(zip(visitors, (theme.QUERY, MARK))))
-    kinds = dict.fromkeys(name for arrows in visitors.values() for name in arrows)
-    free = (theme.OKABE_ITO[colour] for colour in ("green", "purple", "orange", "sky"))
-    looks = {name: {"color": colour, "lw": 1.8} for name, colour in zip(kinds, free)}
-    for start, arrows in visitors.items():
-        for name, end in arrows.items():
-            _bend(ax, places, start, end, looks[name])
-    for name, look in looks.items():
-        ax.plot([], [], label=name, **look)
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(1, 0.5))
-    ax.text(1.05, 0.45, key, transform=ax.transAxes, va="top", color=theme.MUTED)
+    ax = ax or plt.subplots(figsize=(4.2, 3.9))[1]
+    colours = dict(zip(visitors, (theme.QUERY, MARK)))
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(held)) / len(held)
+    places = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    for i, (place, content) in enumerate(zip(places, held)):
+        edge = colours.get(i) or (theme.INK if i in names else theme.MUTED)
+        face, ink = (colours[i], theme.PAPER) if i in colours else (theme.PAPER, edge)
+        ax.add_patch(plt.Circle(place, 0.11, facecolor=face, edgecolor=edge, zorder=3))
+        ax.text(*place, content, ha="center", va="center", color=ink, zorder=4)
+    for i, name in names.items():
+        side = "center" if abs(places[i, 0]) < 0.2 else "left" if places[i, 0] > 0 else "right"
+        ax.text(*1.22 * places[i], name, ha=side, va="center", color=colours.get(i, theme.INK))
+    for start, ends in visitors.items():
+        for end in ends:
+            _bend(ax, places, start, end, {"color": colours[start], "lw": 1.8})
+    ax.set(xlim=(-1.65, 1.65), ylim=(-1.5, 1.5), aspect="equal")
+    ax.axis("off")
     ax.set_title(title)
     return ax
-
-
-def _circle(names: Sequence[str], notes: Sequence, filled: dict[int, str]) -> tuple:
-    """Tokens around a circle, some filled with a colour; the axes, and where each token stands."""
-    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
-    places = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    _, ax = plt.subplots(figsize=(5.6, 3.9))
-    for i, (place, name, note) in enumerate(zip(places, names, notes)):
-        face = filled.get(i, theme.PAPER)
-        ax.add_patch(plt.Circle(place, 0.11, facecolor=face, edgecolor=theme.MUTED, zorder=3))
-        colour = theme.PAPER if i in filled else theme.INK
-        ax.text(*place, name, ha="center", va="center", color=colour, zorder=4)
-        ax.text(*1.27 * place, note, ha="center", va="center", color=theme.MUTED, fontsize=9)
-    ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
-    ax.axis("off")
-    return ax, places
 
 
 def _bend(ax: Axes, places: np.ndarray, start: int, end: int, look: dict) -> None:
     """An arrow from one place of a circle to another, bent inwards."""
     inwards = 0.3 if np.linalg.det(places[[start, end]]) < 0 else -0.3
-    bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 11, "shrinkB": 11}
+    bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 9, "shrinkB": 9}
     ends = {"xy": places[end], "xytext": places[start]}
     ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "zorder": 2, **look, **bend})
 
@@ -133,36 +128,45 @@ def mark_cells(ax: Axes, cells: Sequence[Sequence[int]]) -> None:
 
 
 def draw_seeds(
-    values: dict[str, Sequence[float]],
+    series: dict[str, dict[str, Sequence[float]]],
     *,
     ceilings: Sequence[float] | None = None,
-    colour=theme.QUERY,
     title="",
     ylabel="",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the mean over seeds as a dot, every seed as a small line, theory as a step.
+    """Draw every training as a dot, those of a label side by side; theory as a step.
 
     Args:
-        values: label -> one number a seed.
+        series: name, one for each colour -> label -> one number a seed; the same labels in each.
         ceilings: the highest value that theory allows, one for each label.
 
     Raises:
-        ValueError: if there is not one ceiling for each label.
+        ValueError: if the labels differ, or there is not one ceiling for each of them.
     """
-    if ceilings is not None and len(ceilings) != len(values):
-        raise ValueError(f"ceilings must be {len(values)} numbers, got {len(ceilings)}")
-    ax = ax or plt.subplots(figsize=(max(4.0, 0.75 * len(values)), 2.8))[1]
+    labels = list(next(iter(series.values())))
+    for name, values in series.items():
+        if list(values) != labels:
+            raise ValueError(f"{name!r} must have the labels {labels}, got {list(values)}")
+    if ceilings is not None and len(ceilings) != len(labels):
+        raise ValueError(f"ceilings must be {len(labels)} numbers, got {len(ceilings)}")
+    ax = ax or plt.subplots(figsize=(max(4.0, 0.75 * len(labels)), 2.8))[1]
     for i, ceiling in enumerate(ceilings or ()):
         label = "theory: at most" if i == 0 else None
-        step = (i - 0.4, i + 0.4), (ceiling, ceiling)
-        ax.plot(*step, color=theme.MUTED, linewidth=1.4, label=label)
-    for i, seeds in enumerate(values.values()):
-        ax.plot([i] * len(seeds), seeds, "_", color=colour, markersize=11, alpha=0.55)
-        ax.plot(i, np.mean(seeds), "o", color=colour, markersize=6)
-    ax.set_xticks(range(len(values)), list(values))
+        step = (i - 0.45, i + 0.45), (ceiling, ceiling)
+        ax.plot(*step, color=theme.MUTED, linewidth=1.4, label=label, zorder=1)
+    width = 0.8 / len(series)
+    for n, ((name, values), colour) in enumerate(zip(series.items(), SERIES)):
+        for i, label in enumerate(labels):
+            middle = i + (n - (len(series) - 1) / 2) * width
+            aside = np.linspace(-0.4, 0.4, len(values[label])) * width
+            look = {"color": colour, "markersize": 4, "alpha": 0.75}
+            ax.plot(middle + aside, values[label], "o", **look, label=None if i else name)
+    ax.set_xticks(range(len(labels)), labels)
     ax.set(ylim=(-0.03, 1.07), ylabel=ylabel)
     ax.set_title(title)
+    if len(series) > 1:
+        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
 
 
