@@ -275,11 +275,13 @@ def test_marked_cells_are_framed():
 def test_every_seed_is_a_dot_beside_the_others_below_a_ceiling():
     trained = {"1 head": [0.2, 0.4, 0.3], "2 heads": [1.0]}
     ax = plots_heads.draw_seeds({"trained": trained}, ceilings=[0.5, 1.0])
-    steps, marks = ax.lines[:2], ax.lines[2:]
-    assert [list(line.get_ydata()) for line in steps] == [[0.5, 0.5], [1.0, 1.0]]
-    assert [list(line.get_ydata()) for line in marks] == [[0.2, 0.4, 0.3], [1.0]]
-    assert list(marks[0].get_xdata()) == pytest.approx([-0.32, 0, 0.32])
-    assert steps[0].get_label() == "theory: at most"
+    (steps,) = ax.collections
+    assert [step.tolist() for step in steps.get_segments()] == [
+        [[-0.45, 0.5], [0.45, 0.5]],
+        [[0.55, 1.0], [1.45, 1.0]],
+    ]
+    assert [list(line.get_ydata()) for line in ax.lines] == [[0.2, 0.4, 0.3], [1.0]]
+    assert list(ax.lines[0].get_xdata()) == pytest.approx([-0.32, 0, 0.32])
     assert labels(ax.xaxis) == ["1 head", "2 heads"]
     assert ax.get_ylim() == (-0.03, 1.07)
     assert ax.get_legend() is None
@@ -291,7 +293,10 @@ def test_two_series_of_seeds_stand_side_by_side_in_two_colours():
     ax = plots_heads.draw_seeds({"one": {"a": [0, 1]}, "two": {"a": [1, 0]}})
     assert [line.get_xdata().mean() for line in ax.lines] == pytest.approx([-0.2, 0.2])
     assert [to_rgb(line.get_color()) for line in ax.lines] == [to_rgb(theme.QUERY), to_rgb(MARK)]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["one", "two"]
+    legend = ax.get_legend()
+    assert [t.get_text() for t in legend.get_texts()] == ["one", "two"]
+    shown = [to_rgb(handle.get_color()) for handle in legend.legend_handles]
+    assert shown == [to_rgb(theme.QUERY), to_rgb(MARK)]
     with pytest.raises(ValueError, match=r"^'two' must have the labels \['a'\], got \['b'\]$"):
         plots_heads.draw_seeds({"one": {"a": [1]}, "two": {"b": [1]}})
 

@@ -118,8 +118,8 @@ def _bend(ax: Axes, places: np.ndarray, start: int, end: int, look: dict) -> Non
     """An arrow from one place of a circle to another, bent inwards."""
     inwards = 0.3 if np.linalg.det(places[[start, end]]) < 0 else -0.3
     bend = {"connectionstyle": f"arc3,rad={inwards}", "shrinkA": 9, "shrinkB": 9}
-    ends = {"xy": places[end], "xytext": places[start]}
-    ax.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "zorder": 2, **look, **bend})
+    look = {"arrowstyle": "-|>", "zorder": 2, **look, **bend}
+    ax.annotate("", places[end], places[start], arrowprops=look)
 
 
 def mark_cells(ax: Axes, cells: Sequence[Sequence[int]]) -> None:
@@ -151,22 +151,18 @@ def draw_seeds(
     if ceilings is not None and len(ceilings) != len(labels):
         raise ValueError(f"ceilings must be {len(labels)} numbers, got {len(ceilings)}")
     ax = ax or plt.subplots(figsize=(max(4.0, 0.75 * len(labels)), 2.8))[1]
-    for i, ceiling in enumerate(ceilings or ()):
-        label = "theory: at most" if i == 0 else None
-        step = (i - 0.45, i + 0.45), (ceiling, ceiling)
-        ax.plot(*step, color=theme.MUTED, linewidth=1.4, label=label, zorder=1)
-    width = 0.8 / len(series)
-    for n, ((name, values), colour) in enumerate(zip(series.items(), SERIES)):
-        for i, label in enumerate(labels):
-            middle = i + (n - (len(series) - 1) / 2) * width
-            aside = np.linspace(-0.4, 0.4, len(values[label])) * width
-            look = {"color": colour, "markersize": 4, "alpha": 0.75}
-            ax.plot(middle + aside, values[label], "o", **look, label=None if i else name)
-    ax.set_xticks(range(len(labels)), labels)
+    at, width = np.arange(len(labels)), 0.8 / len(series)
+    if ceilings is not None:
+        ax.hlines(ceilings, at - 0.45, at + 0.45, color=theme.MUTED, linewidth=1.4, zorder=1)
+    for n, (values, colour) in enumerate(zip(series.values(), SERIES)):
+        for i, seeds in enumerate(values.values()):
+            aside = np.linspace(-0.4, 0.4, len(seeds)) + n - (len(series) - 1) / 2
+            ax.plot(i + width * aside, seeds, "o", color=colour, markersize=4, alpha=0.75)
+    ax.set_xticks(at, labels)
     ax.set(ylim=(-0.03, 1.07), ylabel=ylabel)
     ax.set_title(title)
     if len(series) > 1:
-        ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        ax.legend(ax.lines[:: len(labels)], list(series), frameon=False, bbox_to_anchor=(1, 0.8))
     return ax
 
 
