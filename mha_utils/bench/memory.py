@@ -22,7 +22,7 @@ def peak_bytes(function: Callable, device: str = "cpu") -> int:
 def new_pages(function: Callable) -> int | None:
     """Pages of memory that the system had to find while `function()` ran: its minor page faults.
 
-    None where the system does not count them for us (Windows).
+    None where Python has no `resource` module (Windows).
     """
     try:
         import resource
