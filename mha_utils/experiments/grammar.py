@@ -9,7 +9,8 @@
 - first: the last word repeats the first one (bob), not the other name (eve).
 
 Each relation has two candidates. Knowing which words have been said, and not where, leaves two
-answers that are equally likely: only who looks at the right word can do better than 1/2.
+answers that are equally likely. For the pronoun the words decide, as "it" is the single animal;
+but who only adds up what each word says cannot put the two together, and is at 1/2 there, too.
 """
 
 import random
