@@ -72,7 +72,7 @@ def test_slides_show_the_hook_pictures_and_bets_and_no_code(lesson):
     page = read(lesson / "slides")
     slides, notes = re.subn(r"<aside class=.notes.>.*?</aside>", "", page, flags=re.DOTALL)
     assert "<h1" in slides
-    assert "One head asks one question and brings home one average" in slides
+    assert "one head asks one question and brings home one average" in slides
     assert "How much “state” does “it” bring home?" in slides
     assert "The answer: 0.00." in slides
     assert slides.count("data:image/png;base64") >= 10
