@@ -1,6 +1,7 @@
 """The generator of faults: what it makes, and that it tells a tested function from an untested."""
 
 import json
+import re
 
 import pytest
 
@@ -227,6 +228,13 @@ def test_the_stored_table_is_honest():
     rates = [killed / of for killed, of in (mutants.rate(row["groups"]) for row in samples)]
     assert min(rates[1:]) > 0.9
     assert sum(rate >= 0.95 for rate in rates[1:]) >= 2  # the first is what holes were found by
+
+
+@pytest.mark.parametrize("name", json.loads(mutants.REASONS.read_text("utf-8")))
+def test_what_no_test_can_notice_is_still_there(name):
+    file, line = name.split(" ", 1)[0], name.split(": ", 2)[2]
+    before = re.sub(r"⟦(.*?)→.*?⟧", r"\1", line)  # as it stands, without the mutation
+    assert "".join(before.split()) in "".join((PACKAGE / file).read_text("utf-8").split())
 
 
 def test_a_test_that_starts_a_program_and_names_the_function_is_tried():

@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from mha_utils.left_out import digest
+from mha_utils.left_out import SWITCH, digest
 from tools.suite.shown import shown_source
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -48,7 +48,7 @@ def sync(notebook) -> None:
 
 
 def execute(notebook) -> None:
-    os.environ |= {"OMP_NUM_THREADS": "1", "MHA_EDITS": "raise"}
+    os.environ |= {"OMP_NUM_THREADS": "1", SWITCH: "raise"}
     options = {"record_timing": False, "store_widget_state": True}
     client = NotebookClient(notebook, timeout=600, kernel_name="python3", **options)
     client.execute(cwd=str(FOLDER))

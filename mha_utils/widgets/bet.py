@@ -63,7 +63,7 @@ class Bet(LiveView):
     def still(self):
         marks = ("●" if choice == self.chosen else "○" for choice in self.choices)
         listed = "\n".join(f"{mark} {choice}" for mark, choice in zip(marks, self.choices))
-        return picture(f"{self.question} {self.finding()}", [listed])
+        return picture(self.question, [listed], *[[self.finding()]] if self.chosen else [])
 
 
 def count_bets() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
+from mha_utils.left_out import SWITCH
 from tools.browser.chromium import NO_BROWSER, chromium
 from tools.suite import threads
 
@@ -53,7 +54,7 @@ def jupyter_server(root: Path) -> Iterator[str]:
         command += ["--LabApp.expose_app_in_browser=True"]
         _no_questions(Path(home))
         with open(f"{home}/log", "w") as log:
-            env = threads.of_a_reader() | folders | {"MHA_EDITS": ""}
+            env = threads.of_a_reader() | folders | {SWITCH: ""}
             server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
         address = f"http://127.0.0.1:{port}"
         try:
