@@ -1,5 +1,7 @@
 """Pictures by their data: which numbers, labels, limits and colours stand in them, not pixels."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from matplotlib.text import Annotation
 from mha_utils import plots, theme
 from mha_utils.plots import heads as plots_heads
 from mha_utils.plots.heads import MARK
+from mha_utils.plots.wires import draw_there_and_back
 
 matplotlib.use("agg")
 
@@ -326,3 +329,23 @@ def test_bars_stand_in_groups_with_their_values():
     expected = r"^group 'two' must have the bars \['a'\], got \['b'\]$"
     with pytest.raises(ValueError, match=expected):
         plots_heads.draw_bars({"one": {"a": 1.0}, "two": {"b": 1.0}})
+
+
+@pytest.mark.parametrize("weights", [[1], [1, 2, 3, 4], list(range(1, 9))])
+def test_numbers_go_there_and_gradients_come_back_on_the_same_wires(weights):
+    there, back = draw_there_and_back(weights, [10 * w for w in weights], total=77).axes
+    boxes = [f"× {w}" for w in weights]
+    sent = [text for w in weights for text in ("1", str(w))]
+    returned = [text for w in weights for text in ("1", str(10 * w))]
+    written = [[t for t in texts(ax) if t not in ("", *boxes)] for ax in (there, back)]
+    assert written[0] == [*sent, "x\n1", f"y\n{sum(weights)}"]
+    assert written[1] == [*returned, "gradient\nof x\n77", "gradient\nof y\n1"]
+    arrows = [[a for a in ax.texts if isinstance(a, Annotation)] for ax in (there, back)]
+    for ax, ahead in zip(arrows, (True, False)):
+        assert [a.xy[0] > a.xyann[0] for a in ax] == [ahead] * 2 * len(weights)
+
+
+def test_a_gradient_is_missing():
+    expected = "expected 2 gradients, one for each weight, got [1]"
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        draw_there_and_back([1, 2], [1], total=3)

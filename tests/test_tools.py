@@ -97,6 +97,13 @@ def test_a_name_that_stands_nowhere_is_said():
         shown_source("nonsense")
 
 
+def test_what_belongs_together_is_shown_in_one_cell():
+    both = [shown_source(name) for name in ("share", "add_up")]
+    assert shown_source("share+add_up").split("\n\n\n") == both
+    with pytest.raises(ValueError, match="expected one 'nonsense' in"):
+        shown_source("share+nonsense")
+
+
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 
 

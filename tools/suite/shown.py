@@ -18,8 +18,13 @@ def shown_source(name: str) -> str:
     """The source of `name` as it stands in a chapter.
 
     Left out: the decorators `@checked` and `@in_float32`, calls of `require_...`, and every
-    docstring line after the first. Everything else is the package's code to the letter.
+    docstring line after the first. Everything else is the package's code to the letter. Of what
+    belongs together, `share+add_up`, it is one after the other.
     """
+    return "\n\n\n".join(map(_source_of, name.split("+")))
+
+
+def _source_of(name: str) -> str:
     found = {getattr(source, name) for source in SOURCES if hasattr(source, name)}
     if len(found) != 1:
         names = [source.__name__ for source in SOURCES]
