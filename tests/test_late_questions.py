@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mha_utils import Rotary
-from mha_utils.experiments import positions, recorded
+from mha_utils.experiments import late, positions, recorded
 from mha_utils.experiments.positions import KINDS, LENGTHS, LateRepeat, ask_later
 from mha_utils.experiments.record import EXPERIMENTS, placed
 from mha_utils.experiments.tasks import IGNORED
@@ -143,3 +143,74 @@ def test_a_recorded_model_is_trained_again():
         assert value == pytest.approx(ROWS["learned"][name][0], abs=0.08), name
     assert again["32"] > 0.98
     assert again["256"] < 0.1
+
+
+@pytest.mark.parametrize("from_start", [False, True])
+@pytest.mark.parametrize("length", [32, 64, 256])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_text_says_where_its_block_begins_and_what_comes_next(length, from_start, seed):
+    task = LateRepeat(length, from_start)
+    text, batch = late.text_of(task, seed), drawn_with(task, seed)
+    assert [late.SYMBOLS.index(s) for s in text.letters] == batch.inputs[0, :, 0].tolist()
+    assert late.SYMBOLS.index(text.answer) == batch.targets[0, -1, 0]
+    block = text.letters[text.start : text.start + text.period]
+    assert len(set(block)) == text.period
+    copies = length // text.period + 1
+    assert text.letters[text.start :] == (block * copies)[: length - text.start]
+    assert text.start == 0 or text.letters[text.start - 1] != block[-1]
+
+
+def drawn_with(task, seed: int):
+    return task.draw(1, torch.Generator().manual_seed(seed))
+
+
+def test_texts_of_two_lengths_ask_the_same_question():
+    short, long = (late.text_of(LateRepeat(length), 4) for length in (32, 256))
+    assert short.letters[short.start :] == long.letters[long.start :]
+    assert short.answer == long.answer
+
+
+@pytest.mark.parametrize("from_start", [False, True])
+def test_first_answers_are_the_first(from_start):
+    task = LateRepeat(64, from_start)
+    rows = drawn(task, 20).inputs[..., 0].tolist()
+    expected = [min(copies(row, 64)) for row in rows]
+    assert late.first_answers(task, 0, 20).tolist() == expected
+
+
+def test_the_record_is_read_by_the_names_of_the_tests():
+    mean = sum(ROWS["rotary"]["256"]) / 10
+    assert late.recorded_accuracy("rotary") == pytest.approx(mean)
+    for name, key in {"window": "64 in a window", "colleague's": "64 from start"}.items():
+        mean = sum(ROWS["alibi"][key]) / 10
+        assert late.recorded_accuracy("alibi", name, 64) == pytest.approx(mean)
+    assert list(late.FAR_TESTS) == [0, 2, 8, 32, 96, 224]
+    for number, name in list(late.FAR_TESTS.items())[1:-1]:
+        mean = sum(ROWS["none"][f"256 with {number} far keys"]) / 10
+        assert late.recorded_accuracy("none", name) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_small_model_has_its_kind_its_dials_and_its_seed(kind):
+    model, other = (late.train_small(kind, seed, base=50.0, steps=1) for seed in (0, 1))
+    attention = [layer.attention for layer in model.layers]
+    assert [a.num_heads for a in attention] == [4 if kind == "alibi" else 1] * 2
+    assert [a.rotary.base for a in attention if a.rotary is not None] == [50.0] * 2 * (
+        kind == "rotary"
+    )
+    assert not torch.equal(model.embed.weight, other.embed.weight)
+    assert (model.place is not None) == (kind == "learned")
+
+
+def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back():
+    model = late.train_small("rotary", steps=1)
+    layer, symbols = model.layers[0], model.embed.weight.detach()
+    for distance in (0, 1, 30):
+        query, key = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
+        pairs = torch.stack([symbols[key.flatten()], symbols[query.flatten()]], dim=1)
+        q, k, _ = layer.attention.project(*[layer.norm(pairs)] * 3)
+        places = torch.tensor([0, distance])
+        q, k = (layer.attention.rotary(heads, places) for heads in (q, k))
+        mean = (q[:, 0, 1] * k[:, 0, 0]).sum(-1).mean() / 48**0.5
+        assert late.mean_score(model, distance) == pytest.approx(mean.item(), abs=1e-4)
+    assert late.mean_score(late.train_small("none", steps=1), 7) is not None

@@ -1,0 +1,203 @@
+"""Pictures of places: texts that are asked late, arrows that turn, what a crowd takes away."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from mha_utils import theme
+from mha_utils.plots.heads import draw_lines
+
+COPIES = "#cfe3f1", "#a9cde6"  # of a block, in turns
+ASKED, ANSWER = theme.QUERY, theme.OUT
+SEEN = theme.OKABE_ITO["vermilion"]  # the line where training ended, RoPE and its crowds
+STYLES = ("-", "--", "-.", ":", "-")
+
+
+def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
+    """Draw texts as a model reads them, a cell for each symbol, their ends below each other.
+
+    Grey: before the first copy of the block. Blue: the copies. Dark blue: the last symbol, which
+    asks. Purple: what followed its earlier copies. Two arrows of the last line: the note (one
+    place back) and the question.
+
+    Args:
+        texts: title -> what has `letters`, `start` and `period`.
+        trained: a line marks the end of so many cells in longer texts.
+        per_line: so many cells stand side by side.
+    """
+    lines = [-(-len(text.letters) // per_line) for text in texts.values()]
+    height = sum(lines) + 4.4 * len(texts)
+    _, ax = plt.subplots(figsize=(0.148 * per_line, 0.148 * height))
+    top = 0.0
+    for (title, text), number in zip(texts.items(), lines):
+        ax.text(0, top + 0.6, title, va="center")
+        _draw_text(ax, text, top + 1.5, number * per_line - len(text.letters), trained, per_line)
+        top += number + 4.4
+    ax.set(xlim=(-0.2, per_line + 0.2), ylim=(height, 0), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def _draw_text(ax: Axes, text, top: float, shift: int, trained: int, per_line: int) -> None:
+    """The cells of one text from `top` on, the first line shifted so that the last one is full."""
+
+    def corner(i):
+        row, column = divmod(i + shift, per_line)
+        return column, top + row
+
+    for i, letter in enumerate(text.letters):
+        face = _face(text, i)
+        ink = theme.PAPER if face in (ASKED, ANSWER) else theme.MUTED
+        ink = theme.INK if face in COPIES else ink
+        x, y = corner(i)
+        look = {"facecolor": face, "edgecolor": theme.PAPER, "linewidth": 0.5}
+        ax.add_patch(plt.Rectangle((x, y), 1, 1, **look))
+        place = {"ha": "center", "va": "center", "fontsize": 7, "family": "monospace"}
+        ax.text(x + 0.5, y + 0.53, letter, color=ink, **place)
+    if trained < len(text.letters):
+        x, y = corner(trained - 1)
+        ax.plot([x + 1, x + 1], [y - 0.15, y + 1.15], color=SEEN, linewidth=2.5)
+    (end, y), (answer, _) = corner(len(text.letters) - 1), corner(len(text.letters) - text.period)
+    if end > answer > 0:
+        _draw_arrow(ax, end, answer, y + 1.1, ASKED)
+        _draw_arrow(ax, answer, answer - 1, y + 1.1, ANSWER)
+        ax.text(answer - 1, y + 1.9, "layer 0 notes", color=ANSWER, ha="right", va="center")
+        ax.text(end + 1, y + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
+
+
+def _face(text, i: int) -> str:
+    """The colour of a cell."""
+    if i == len(text.letters) - 1:
+        return ASKED
+    if i and text.letters[i - 1] == text.letters[-1]:
+        return ANSWER
+    return theme.FORBIDDEN if i < text.start else COPIES[(i - text.start) // text.period % 2]
+
+
+def _draw_arrow(ax: Axes, start: float, end: float, y: float, colour: str) -> None:
+    """An arrow below a line, from the middle of a cell to that of an earlier one."""
+    look = {"arrowstyle": "-|>", "mutation_scale": 9, "color": colour, "linewidth": 1.4}
+    look |= {"shrinkA": 0, "shrinkB": 0}
+    look["connectionstyle"] = f"arc3,rad={-min(0.9, 1.8 / abs(start - end))}"
+    ax.annotate("", (end + 0.5, y), (start + 0.5, y), arrowprops=look)
+
+
+def draw_turned(a: float, b: float, angle: float) -> list[Axes]:
+    """Draw an arrow made of two steps, a to the right and b up; beside it, all of it turned."""
+    axes = plt.subplots(1, 2, figsize=(8, 3.4), subplot_kw={"aspect": "equal"})[1]
+    cos, sin = np.cos(angle), np.sin(angle)
+    for ax, right, names in (
+        (axes[0], np.array([1.0, 0.0]), ("a along (1, 0)", "b along (0, 1)")),
+        (axes[1], np.array([cos, sin]), ("a along (cos, sin)", "b along (−sin, cos)")),
+    ):
+        up = np.array([-right[1], right[0]])
+        _draw_steps(ax, a * right, b * up, names)
+        ax.add_patch(plt.Circle((0, 0), np.hypot(a, b), fill=False, color="lightgrey", zorder=0))
+        ax.set(xlim=(-0.4, 1.9), ylim=(-0.35, 1.3))
+        ax.set_axis_off()
+    axes[0].set_title("the arrow (a, b)")
+    axes[1].set_title("turned by an angle")
+    return list(axes)
+
+
+def _draw_steps(ax: Axes, first: np.ndarray, second: np.ndarray, names: Sequence[str]) -> None:
+    """Two steps, one after the other, with their names, and the arrow that they make."""
+    blue, orange, green = theme.HEADS[:3]
+    tip = first + second
+    for start, end, colour in ((0 * tip, first, orange), (first, tip, green), (0 * tip, tip, blue)):
+        style = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", end, start, arrowprops=style)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    for name, middle, away, colour in (
+        (names[0], first / 2, -second / np.hypot(*second), orange),
+        (names[1], first + second / 2, first / np.hypot(*first), green),
+    ):
+        side = {"ha": "left" if away[0] > 0.1 else "center", "va": "center"}
+        side |= {"va": "top"} if away[1] < -0.1 else {}
+        ax.text(*(middle + 0.08 * away), name, color=colour, bbox=box, **side)
+
+
+def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, title="") -> Axes:
+    """Draw accuracy by length, a line for each kind, which looks the same in all pictures.
+
+    Args:
+        lines: kind -> an accuracy for each length.
+        kinds: all there are, in the order of their looks.
+    """
+    ax = plt.subplots(figsize=(6, 3))[1]
+    for kind, right in lines.items():
+        number = list(kinds).index(kind)
+        look = {"color": theme.HEADS[number], "linestyle": STYLES[number], "linewidth": 2}
+        ax.plot(lengths, right, label=kind, **look)
+    ax.set_xscale("log", base=2)
+    powers = [n for n in lengths if n & (n - 1) == 0]
+    ax.set_xticks(powers, list(map(str, powers)))
+    ax.set(ylim=(-0.03, 1.05), ylabel="accuracy", xlabel="tokens", title=title)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def draw_tickets(tickets: Sequence, slopes: Sequence[float], most: int = 4) -> Axes:
+    """Draw what a key keeps of its tickets by its distance: a line for each of the first heads."""
+    kept = {
+        f"head {h}: slope {s:.3f}": np.asarray(tickets[h]).tolist()
+        for h, s in enumerate(slopes[:most])
+    }
+    title = "Share of its tickets that a key keeps, by its distance"
+    ax = draw_lines(range(len(tickets[0])), kept, xlabel="distance", title=title)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
+    """Draw a bar for each crowd: the share of the wanted key, then a slice for each far one.
+
+    Args:
+        weights: score of a far key -> for each crowd the weights, the wanted key first.
+    """
+    axes = plt.subplots(1, len(weights), figsize=(9, 2.4), sharey=True, squeeze=False)[1][0]
+    for ax, (score, crowds) in zip(axes, weights.items()):
+        for row, crowd in enumerate(np.asarray(crowd) for crowd in crowds):
+            colours = [SEEN] + [theme.FORBIDDEN] * (len(crowd) - 1)
+            look = {"color": colours, "edgecolor": "grey", "linewidth": 0.4}
+            ax.barh([row] * len(crowd), crowd, left=crowd.cumsum() - crowd, **look)
+            ax.text(1.02, row, f"{crowd[0]:.2f}", va="center", color=SEEN)
+        ax.set(title=f"each far key scores {score:g}", xticks=[], xlim=(0, 1.12))
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.tick_params(left=False)
+    numbers = [len(crowd) - 1 for crowd in crowds]
+    axes[0].set_yticks(range(len(numbers)), [f"{n} far key{'s' * (n != 1)}" for n in numbers])
+    axes[0].invert_yaxis()
+    return list(axes)
+
+
+def draw_dips(
+    right: dict[int, Sequence], distances: Sequence[int], liking: Sequence[float], trained: int = 32
+) -> list[Axes]:
+    """Draw right answers by where a crowd stands, above what a layer gives for a distance.
+
+    Args:
+        right: size of the crowd -> right answers, one for each of the distances.
+        liking: the mean score of a key 1, 2, 3, ... places back.
+        trained: no distance in training was so large.
+    """
+    above, below = axes = plt.subplots(2, 1, figsize=(8, 4.8), sharex=True)[1]
+    for i, (number, line) in enumerate(right.items()):
+        look = {"alpha": (i + 2) / (len(right) + 1), "linewidth": 1 + i / 2, "marker": "."}
+        above.plot(distances, line, color=SEEN, label=f"crowd of {number}", **look)
+    above.set(ylabel="right answers", ylim=(-0.03, 1.05))
+    above.set_title("your RoPE model, 256 tokens: a crowd at one distance in layer 0")
+    above.legend(frameon=False, loc="lower left")
+    near = liking[0]
+    below.plot(range(1, len(liking) + 1), liking, color=SEEN, linewidth=2)
+    below.plot(1, near, "o", color=SEEN)
+    below.axhline(near, color="grey", linewidth=0.7)
+    below.text(2, near, " one place back", va="bottom", color="grey")
+    below.set(ylabel="mean score", ylim=(min(liking) - 1, near + 2), xlabel="distance")
+    below.set_title("its layer 0: what a key gets for its distance")
+    for ax in axes:
+        ax.axvline(trained - 0.5, linestyle=":", color="black")
+    below.text(trained, near + 1.8, "training ended here", va="top")
+    return list(axes)

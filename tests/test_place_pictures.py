@@ -1,0 +1,116 @@
+"""Pictures of places by their data: cells of texts, arrows that turn, crowds and dips."""
+
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
+from matplotlib.text import Annotation
+
+from mha_utils import theme
+from mha_utils.plots import places
+from mha_utils.plots.places import ANSWER, ASKED, COPIES, SEEN
+
+matplotlib.use("agg")
+EARLY = SimpleNamespace(letters="xyabcabcab", start=2, period=3)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def cells(ax) -> dict[tuple, str]:
+    """(column, row) of each cell -> its colour."""
+    return {p.get_xy(): to_hex(p.get_facecolor()).upper() for p in ax.patches if p.get_width() == 1}
+
+
+def letters(ax) -> dict[tuple, str]:
+    found = {t.get_text(): t.get_position() for t in ax.texts if len(t.get_text()) == 1}
+    return {letter: (x - 0.5, y - 0.53) for letter, (x, y) in found.items()}
+
+
+def test_a_text_has_a_cell_for_each_symbol_on_its_colour():
+    ax = places.draw_texts({"T": EARLY}, per_line=10)
+    fill, (one, two) = theme.FORBIDDEN, COPIES
+    wanted = [fill, fill, one, one, ANSWER, two, two, ANSWER, one, ASKED]
+    found = cells(ax)
+    assert [found[(i, 1.5)] for i in range(10)] == [colour.upper() for colour in wanted]
+    assert "".join(t.get_text() for t in ax.texts if len(t.get_text()) == 1) == "T" + EARLY.letters
+
+
+def test_the_last_symbol_asks_the_answer_and_that_notes_its_neighbour():
+    ax = places.draw_texts({"T": EARLY}, per_line=10)
+    ask, note = (t for t in ax.texts if isinstance(t, Annotation))
+    assert (ask.xyann[0], ask.xy[0]) == (9.5, 7.5)
+    assert (note.xyann[0], note.xy[0]) == (7.5, 6.5)
+    named = {t.get_text(): t.get_color() for t in ax.texts}
+    assert (named["layer 1 asks"], named["layer 0 notes"]) == (ASKED, ANSWER)
+
+
+def test_a_long_text_is_wrapped_and_a_line_marks_the_end_of_training():
+    ax = places.draw_texts({"T": EARLY}, trained=3, per_line=4)
+    assert sorted(cells(ax)) == sorted(
+        (column, row + 1.5)
+        for row in range(3)
+        for column in range(4)
+        if (column, row) >= (2, 0) or row
+    )
+    (line,) = ax.lines
+    assert list(line.get_xdata()) == [1, 1]  # after the third cell, which begins the second line
+    assert line.get_color() == SEEN
+    assert not places.draw_texts({"T": EARLY}, trained=10).lines
+
+
+def test_two_texts_end_below_each_other():
+    short = SimpleNamespace(letters="abcab", start=0, period=3)
+    ax = places.draw_texts({"one": short, "two": EARLY}, per_line=10)
+    right = [max(x for x, _ in cells(ax)) for _ in "two"]
+    assert set(right) == {9}
+    assert letters(ax)["x"][1] > letters(ax)["c"][1] - 10
+
+
+def test_an_arrow_is_turned_by_turning_its_two_steps():
+    plain, turned = places.draw_turned(2.0, 1.0, np.pi / 2)
+    for ax, tip in ((plain, (2, 1)), (turned, (-1, 2))):
+        ends = [t.xy for t in ax.texts if isinstance(t, Annotation)]
+        assert ends[1] == pytest.approx(tip)
+        assert ends[2] == pytest.approx(tip)
+    assert "b along (−sin, cos)" in [t.get_text() for t in turned.texts]
+
+
+def test_a_kind_looks_the_same_whatever_is_drawn_beside_it():
+    kinds = ("a", "b", "c")
+    alone = places.draw_kinds([32, 40, 64], {"c": [1, 0.5, 0]}, kinds, title="T").lines[0]
+    beside = places.draw_kinds([32, 40, 64], {"a": [1] * 3, "c": [0] * 3}, kinds)
+    assert alone.get_color() == beside.lines[1].get_color() == theme.HEADS[2]
+    assert alone.get_linestyle() == beside.lines[1].get_linestyle()
+    assert list(alone.get_ydata()) == [1, 0.5, 0]
+    assert [label.get_text() for label in beside.get_xticklabels()] == ["32", "64"]
+
+
+def test_tickets_are_drawn_for_the_first_heads():
+    ax = places.draw_tickets([torch.ones(5) * h for h in range(6)], [0.5] * 6)
+    assert [line.get_ydata()[0] for line in ax.lines] == [0, 1, 2, 3]
+    assert ax.get_legend().get_texts()[0].get_text() == "head 0: slope 0.500"
+
+
+def test_a_crowd_is_a_bar_with_a_slice_for_each_key():
+    (ax,) = places.draw_crowds({3.0: [torch.tensor([0.5, 0.5]), torch.tensor([0.4, 0.3, 0.3])]})
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.5, 0.5, 0.4, 0.3, 0.3])
+    assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, 0.5, 0, 0.4, 0.7])
+    assert [t.get_text() for t in ax.texts] == ["0.50", "0.40"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["1 far key", "2 far keys"]
+
+
+def test_dips_stand_above_what_the_layer_likes():
+    above, below = places.draw_dips({1: [1, 0.5], 4: [1, 0]}, [15, 16], [3.0, -1.0, 2.0], 20)
+    assert [list(line.get_ydata()) for line in above.lines[:2]] == [[1, 0.5], [1, 0]]
+    assert list(below.lines[0].get_xdata()) == [1, 2, 3]
+    assert list(below.lines[0].get_ydata()) == [3.0, -1.0, 2.0]
+    for ax in (above, below):
+        assert list(ax.lines[-1].get_xdata()) == [19.5, 19.5]
