@@ -202,7 +202,7 @@ def nearest_divisor(whole: str, size: int, part: str, count: int) -> int:
     """The number nearest to `count` that share `size` evenly; of two, the smaller."""
     divisors = [n for n in range(1, size + 1) if size % n == 0]
     nearest_one = min(divisors, key=lambda n: abs(n - count))
-    whose = {"H": "heads", "Hkv": "sets of keys and values"}[part]
+    whose = {"H": "heads", "Hkv": "KV heads"}[part]
     print(f"{whole} = {size} cannot be shared evenly by {part} = {count} {whose}.", end=" ")
     print(f"We go on with {part} = {nearest_one}.")
     return nearest_one

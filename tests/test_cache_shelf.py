@@ -27,13 +27,13 @@ def test_it_keeps_what_the_newest_token_may_see(window, sinks):
 def test_the_finding_in_full():
     view = widgets.CacheShelf(WORDS, length=1)
     assert view.finding() == (
-        "The newest of 1 token is “once”. 2 sets of keys and values, 1 token kept: 32 numbers; "
-        "a set for each of 8 heads would need 128."
+        "The newest of 1 token is “once”. 2 KV heads, 1 token kept: 32 numbers; "
+        "a KV head for each of 8 heads would need 128."
     )
     view.length, view.window, view.sinks, view.num_kv_heads = 6, 2, 1, 1
     assert view.finding() == (
-        "The newest of 6 tokens is “owl”. 1 set of keys and values, 3 tokens kept: 48 numbers; "
-        "a set for each of 8 heads would need 384. 3 tokens forgotten."
+        "The newest of 6 tokens is “owl”. 1 KV head, 3 tokens kept: 48 numbers; "
+        "a KV head for each of 8 heads would need 384. 3 tokens forgotten."
     )
 
 

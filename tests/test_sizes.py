@@ -69,9 +69,7 @@ def test_a_layer_of_another_kind_is_replaced_and_said(name, capsys):
 
 FIRST = "the cat sat on the mat because it was tired"
 WHOLE = "T has to be a whole number from 1 to 64, and {} is not. We go on with T = {}.\n"
-SETS = (
-    "H = {} cannot be shared evenly by Hkv = {} sets of keys and values. We go on with Hkv = {}.\n"
-)
+KV_HEADS = "H = {} cannot be shared evenly by Hkv = {} KV heads. We go on with Hkv = {}.\n"
 SHARED = "D = {} cannot be shared evenly by H = {} heads. We go on with H = {}.\n"
 
 
@@ -92,8 +90,8 @@ SHARED = "D = {} cannot be shared evenly by H = {} heads. We go on with H = {}.\
         ({"D": 8, "H": 6}, (8, 4), SHARED.format(8, 6, 4)),
         ({"D": 7, "H": 12}, (7, 7), SHARED.format(7, 12, 7)),
         ({"H": 2, "D": 7, "T": 0}, (1, 7, 1), WHOLE.format(0, 1) + SHARED.format(7, 2, 1)),
-        ({"H": 5, "Hkv": 2}, (5, 1), SETS.format(5, 2, 1)),
-        ({"D": 9, "H": 2, "Hkv": 2}, (9, 1, 1), SHARED.format(9, 2, 1) + SETS.format(1, 2, 1)),
+        ({"H": 5, "Hkv": 2}, (5, 1), KV_HEADS.format(5, 2, 1)),
+        ({"D": 9, "H": 2, "Hkv": 2}, (9, 1, 1), SHARED.format(9, 2, 1) + KV_HEADS.format(1, 2, 1)),
     ],
 )
 def test_what_is_impossible_is_named_and_replaced(sizes, found, said, capsys):

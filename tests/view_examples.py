@@ -13,7 +13,7 @@ REACH = {
     "BugHunt": {"level": ("level", [1, 2, 3]), "suspect": ("suspect", range(1, 32))},
     "CacheShelf": {
         "tokens so far": ("length", range(1, 11)),
-        "Hkv sets": ("num_kv_heads", (1, 2, 4, 8)),
+        "KV heads": ("num_kv_heads", (1, 2, 4, 8)),
         "window": ("window", range(1, 11)),
         "sinks": ("sinks", range(5)),
     },

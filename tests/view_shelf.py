@@ -5,7 +5,7 @@ from view_pictures import HATCH, PAPER, Cell, Grid, check_grid
 
 
 def cache_shelf(view, seen) -> None:
-    """This layer's sets above, a set for each head below: the same columns in both."""
+    """This layer's KV heads above, one for each head below: the same columns in both."""
     length, most = clamp(view.length, len(view.tokens), 1), len(view.tokens)
     oldest = length - view.window
 
@@ -19,5 +19,5 @@ def cache_shelf(view, seen) -> None:
 
     words = [*view.tokens[:length], *"·" * (most - length)]
     for drawn, rows in zip(seen["pictures"], (view.num_kv_heads, view.num_heads), strict=True):
-        names = [f"set {n}" for n in range(rows)]
+        names = [f"KV {n}" for n in range(rows)]
         check_grid(drawn, Grid(names, words, [[cell(n) for n in range(most)]] * rows))

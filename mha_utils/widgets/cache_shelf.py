@@ -23,7 +23,7 @@ class CacheShelf(LiveView):
     Args:
         tokens: the words of the text, 1 to 32.
         num_heads: H, at most 16.
-        num_kv_heads: Hkv, sets of keys and values; must divide H.
+        num_kv_heads: Hkv, heads of keys and values; must divide H.
         head_dim: Dh, at most 128.
         length: tokens so far, the newest among them.
         window: how many tokens are seen, the newest among them; all when left out.
@@ -56,14 +56,14 @@ class CacheShelf(LiveView):
         tokens = list(tokens)
         if not 1 <= len(tokens) <= WORDS:
             raise ValueError(f"tokens must be 1 to {WORDS} words, got {len(tokens)}")
-        sets = {"num_heads": num_heads, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
+        sizes = {"num_heads": num_heads, "num_kv_heads": num_kv_heads, "head_dim": head_dim}
         window = len(tokens) if window is None else window
-        super().__init__(tokens=tokens, **sets, length=length, window=window, sinks=sinks)
+        super().__init__(tokens=tokens, **sizes, length=length, window=window, sinks=sinks)
 
     @refuses("num_kv_heads")
-    def _divides(self, name, sets):
-        if self.num_heads % sets:
-            raise ValueError(f"num_kv_heads must divide num_heads {self.num_heads}, got {sets}")
+    def _divides(self, name, kv_heads):
+        if self.num_heads % kv_heads:
+            raise ValueError(f"num_kv_heads must divide num_heads {self.num_heads}, got {kv_heads}")
 
     @property
     def so_far(self) -> int:
@@ -75,37 +75,38 @@ class CacheShelf(LiveView):
         oldest = self.so_far - self.window
         return [place for place in range(self.so_far) if place < self.sinks or place >= oldest]
 
-    def numbers(self, sets: int | None = None) -> int:
-        """How many numbers are kept, for so many sets of keys and values."""
-        return 2 * (self.num_kv_heads if sets is None else sets) * self.head_dim * len(self.kept())
+    def numbers(self, kv_heads: int | None = None) -> int:
+        """How many numbers are kept, for so many KV heads."""
+        rows = self.num_kv_heads if kv_heads is None else kv_heads
+        return 2 * rows * self.head_dim * len(self.kept())
 
     def finding(self) -> str:
         kept, newest = len(self.kept()), self.tokens[self.so_far - 1]
         gone = self.so_far - kept
-        sets = f"{count(self.num_kv_heads, 'set')} of keys and values"
         forgotten = f" {count(gone, 'token')} forgotten." if gone else ""
         return (
-            f"The newest of {count(self.so_far, 'token')} is “{newest}”. {sets}, "
+            f"The newest of {count(self.so_far, 'token')} is “{newest}”. "
+            f"{count(self.num_kv_heads, 'KV head')}, "
             f"{count(kept, 'token')} kept: {self.numbers()} numbers; "
-            f"a set for each of {count(self.num_heads, 'head')} would need "
+            f"a KV head for each of {count(self.num_heads, 'head')} would need "
             f"{self.numbers(self.num_heads)}.{forgotten}"
         )
 
     def still(self):
         titles = {
-            self.num_kv_heads: f"{count(self.num_kv_heads, 'set')} of keys and values: this layer",
-            self.num_heads: f"{count(self.num_heads, 'set')}: one for each head",
+            self.num_kv_heads: f"{count(self.num_kv_heads, 'KV head')}: this layer",
+            self.num_heads: f"{count(self.num_heads, 'KV head')}: one for each head",
         }
         grids = [
-            Grid(title, *self._table(sets), largest=(24, 14)) for sets, title in titles.items()
+            Grid(title, *self._table(rows), largest=(24, 14)) for rows, title in titles.items()
         ]
         return picture(self.finding(), *([grid] for grid in grids))
 
-    def _table(self, sets: int) -> tuple[list, list, list]:
+    def _table(self, rows: int) -> tuple[list, list, list]:
         kept, newest = self.kept(), self.so_far - 1
         row = [_cell(place, kept, newest) for place in range(len(self.tokens))]
         words = [word if n <= newest else "·" for n, word in enumerate(self.tokens)]
-        return [row] * sets, [f"set {n}" for n in range(sets)], words
+        return [row] * rows, [f"KV {n}" for n in range(rows)], words
 
 
 def _cell(place: int, kept: list[int], newest: int) -> Cell:

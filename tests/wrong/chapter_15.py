@@ -3,9 +3,9 @@
 import torch
 
 
-def fits(each=4, layers=True, sets=True, width=True):
+def fits(each=4, layers=True, kv_heads=True, width=True):
     def answer(memory, num_layers, num_kv_heads, head_dim):
-        factors = (num_layers, layers), (num_kv_heads, sets), (head_dim, width)
+        factors = (num_layers, layers), (num_kv_heads, kv_heads), (head_dim, width)
         for factor, counts in factors:
             memory //= factor if counts else 1
         return memory // each
@@ -53,7 +53,7 @@ CHAPTERS = {
             (fits(each=8), "four bytes for a number"),
             (fits(each=32), "bits instead of bytes"),
             (fits(layers=False), "one layer"),
-            (fits(sets=False), "one set of keys and values"),
+            (fits(kv_heads=False), "one KV head"),
             (fits(width=False), "the width is missing"),
             (rounded_up, "rounded up"),
         ],

@@ -8,8 +8,8 @@ from mha_utils.museum import bug
 from mha_utils.reference import attention_batched, attention_gradients
 
 
-def _fits(memory, layers, sets, width, each=4):
-    return memory // (each * layers * sets * width)
+def _fits(memory, layers, kv_heads, width, each=4):
+    return memory // (each * layers * kv_heads * width)
 
 
 check_tokens_that_fit = Numbers(
@@ -26,9 +26,9 @@ check_tokens_that_fit = Numbers(
         "one byte for a number, and keys without values": lambda *a: _fits(*a, each=1),
         "four bytes for a number: these have 16 bits, not 32": lambda *a: _fits(*a, each=8),
         "bits instead of bytes": lambda *a: _fits(*a, each=32),
-        "one layer: each has a cache of its own": lambda m, n, sets, dh: _fits(m, 1, sets, dh),
-        "one set of keys and values": lambda m, layers, sets, dh: _fits(m, layers, 1, dh),
-        "one number for a key: the width is missing": lambda m, n, sets, dh: _fits(m, n, sets, 1),
+        "one layer: each has a cache of its own": lambda m, n, heads, dh: _fits(m, 1, heads, dh),
+        "one KV head": lambda m, layers, heads, dh: _fits(m, layers, 1, dh),
+        "one number for a key: the width is missing": lambda m, n, heads, dh: _fits(m, n, heads, 1),
         "rounded up: the last token does not fit": lambda *a: -_fits(-a[0], *a[1:]),
     },
 )
@@ -93,11 +93,11 @@ def _chunk(q, *keys_and_values, mask=_lower_right, order=_written_out, join=_joi
 
 
 def _chunk_gradients(q, k, v, old_k, old_v, grad_out):
-    past, (heads, sets) = old_k.shape[2], (q.shape[1], k.shape[1])
+    past, (heads, kv_heads) = old_k.shape[2], (q.shape[1], k.shape[1])
     every = [_written_out(a, heads) for a in _joined(k, v, old_k, old_v)]
     mask = _lower_right(q.shape[2], every[0].shape[2])
     of_q, *copies = attention_gradients(q, *every, grad_out, mask)
-    of_k, of_v = (c.reshape(len(c), sets, -1, *c.shape[2:]).sum(axis=2) for c in copies)
+    of_k, of_v = (c.reshape(len(c), kv_heads, -1, *c.shape[2:]).sum(axis=2) for c in copies)
     return of_q, of_k[:, :, past:], of_v[:, :, past:], of_k[:, :, :past], of_v[:, :, :past]
 
 

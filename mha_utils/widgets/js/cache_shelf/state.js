@@ -14,7 +14,8 @@ export const SINKS = 4; // the most that can be shown
 export function compute(model) {
   /** @type {string[]} */
   const tokens = model.get("tokens");
-  const [heads, sets, width] = ["num_heads", "num_kv_heads", "head_dim"].map((n) => model.get(n));
+  const sizes = ["num_heads", "num_kv_heads", "head_dim"];
+  const [heads, kvHeads, width] = sizes.map((n) => model.get(n));
   const length = Math.max(traitUpTo(model, "length", tokens.length), 1);
   const [window, sinks] = [model.get("window"), traitUpTo(model, "sinks", SINKS)];
   const fates = tokens.map((_, place) => fate(place, length, window, sinks));
@@ -22,7 +23,7 @@ export function compute(model) {
   const words = tokens.map((word, place) => (place < length ? word : "·"));
   /** @param {number} rows */
   const numbers = (rows) => 2 * rows * width * kept;
-  return { tokens, words, fates, heads, sets, length, kept, numbers };
+  return { tokens, words, fates, heads, kvHeads, length, kept, numbers };
 }
 
 /**
@@ -38,14 +39,14 @@ function fate(place, length, window, sinks) {
 }
 
 /** @param {State} state */
-export function describe({ tokens, heads, sets, length, kept, numbers }) {
+export function describe({ tokens, heads, kvHeads, length, kept, numbers }) {
   const gone = length - kept;
   const forgotten = gone ? ` ${count(gone, "token")} forgotten.` : "";
   return (
     `The newest of ${count(length, "token")} is “${tokens[length - 1]}”. ` +
-    `${count(sets, "set")} of keys and values, ` +
-    `${count(kept, "token")} kept: ${numbers(sets)} numbers; ` +
-    `a set for each of ${count(heads, "head")} would need ${numbers(heads)}.${forgotten}`
+    `${count(kvHeads, "KV head")}, ` +
+    `${count(kept, "token")} kept: ${numbers(kvHeads)} numbers; ` +
+    `a KV head for each of ${count(heads, "head")} would need ${numbers(heads)}.${forgotten}`
   );
 }
 

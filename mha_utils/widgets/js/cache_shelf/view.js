@@ -28,13 +28,17 @@ function buildCacheShelf(view) {
     view,
     "What is kept of each token: left and right arrow keys choose the newest token",
   );
-  const [others, ownTitle, otherTitle] = [picture("One set for each head"), caption(), caption()];
+  const [others, ownTitle, otherTitle] = [
+    picture("One KV head for each head"),
+    caption(),
+    caption(),
+  ];
   const most = model.get("tokens").length;
   const range = { min: 1, max: most };
   body.append(
     controls(
       slider(view, "tokens so far", "length", range),
-      listSlider(view, "Hkv sets", "num_kv_heads", () => divisors(model.get("num_heads"))),
+      listSlider(view, "KV heads", "num_kv_heads", () => divisors(model.get("num_heads"))),
       slider(view, "window", "window", range),
       slider(view, "sinks", "sinks", { min: 0, max: SINKS }),
     ),
@@ -45,10 +49,10 @@ function buildCacheShelf(view) {
   chooseTokens(view, own, most);
   scene(view, TRAITS, (colours) => {
     const state = compute(model);
-    drawShelf(own, state, state.sets, colours);
+    drawShelf(own, state, state.kvHeads, colours);
     drawShelf(others, state, state.heads, colours);
-    write(ownTitle, `This layer: ${count(state.sets, "set")} of keys and values`);
-    write(otherTitle, `The same text with a set for each of ${count(state.heads, "head")}`);
+    write(ownTitle, `This layer: ${count(state.kvHeads, "KV head")}`);
+    write(otherTitle, `The same text with a KV head for each of ${count(state.heads, "head")}`);
     label(others, shelfLabel(state, state.heads));
     view.say(describe(state));
   });
@@ -69,7 +73,7 @@ function chooseTokens(view, canvas, most) {
 }
 
 /**
- * A row for each set, a column for each token.
+ * A row for each KV head, a column for each token.
  * @param {Canvas} canvas
  * @param {State} state
  * @param {number} rows
@@ -83,7 +87,7 @@ function drawShelf(canvas, { words, fates }, rows, colours) {
     future: colours.paper,
   };
   drawGrid(canvas, {
-    rows: Array.from({ length: rows }, (_, n) => `set ${n}`),
+    rows: Array.from({ length: rows }, (_, n) => `KV ${n}`),
     columns: words,
     cellAt: (_, column) => ({ fill: fills[fates[column]], frame: fates[column] === "new" }),
     ink: colours.ink,
