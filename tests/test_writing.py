@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mha_utils.core.steps import attention_scores, attention_weights, causal_mask
 from mha_utils.experiments.scores import without_head
 from mha_utils.museum.masking import CausalShowsTheNext
 from mha_utils.writing import stories as telling
@@ -18,6 +19,7 @@ from mha_utils.writing.stories import (
     LONGEST,
     NAMES,
     TOLD,
+    answers,
     floor,
     marks,
     mean_marks,
@@ -199,6 +201,11 @@ def test_whoever_writes_may_choose(small):
     torch.testing.assert_close(seen[0] / 2, seen[len(seen) // 2])
 
 
+def test_a_whole_story_may_be_asked_for(capsys):
+    assert usable_start(RUTH, LONGEST) == RUTH
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
     ("text", "kept", "said"),
     [
@@ -263,6 +270,30 @@ def test_memory_is_asked_for_where_only_memory_helps():
     assert (found["name"], found["thing"]) == (0, 0)
     with pytest.raises(ValueError, match="expected a story, got 'Once'"):
         questions("Once")
+
+
+def test_the_answer_stands_where_it_was_told_first():
+    words = {asked: RUTH[word] for asked, word in answers(RUTH).items()}
+    assert words == {"pronoun": "Ruth", "name": "Ruth", "thing": "bell"}
+    assert answers(RUTH)["thing"].start == RUTH.index("bell")
+    with pytest.raises(ValueError, match="expected a story, got 'Once'"):
+        answers("Once")
+
+
+def test_looks_at_answers_are_sums_of_the_maps(small):
+    """The mean of two stories: in the whole map, the row in front of each question."""
+    expected = {"pronoun": [], "name": [], "thing": []}
+    texts = [RUTH, *stories(1, seed=5)]
+    for text in texts:
+        q, k = writing.queries_and_keys(small, text)
+        maps = attention_weights(attention_scores(q, k), causal_mask(len(text)))
+        for asked, rows in expected.items():
+            rows.append(maps[:, questions(text)[asked] - 1, answers(text)[asked]].sum(dim=-1))
+    found = writing.looks_at_answers(small, texts)
+    assert list(found) == list(expected)
+    for asked, rows in expected.items():
+        assert found[asked].shape == (4,)  # two heads in each of two blocks
+        torch.testing.assert_close(found[asked], sum(rows) / 2)
 
 
 def test_there_is_no_other_lesson():

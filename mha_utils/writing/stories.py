@@ -101,10 +101,26 @@ def questions(text: str) -> dict[str, int]:
     Raises:
         ValueError: if the text is not a story.
     """
+    told = _parts(text)
+    return {"pronoun": told.start("she"), "name": told.start("again"), "thing": told.start("kept")}
+
+
+def answers(text: str) -> dict[str, slice]:
+    """Where in a story the word stands that answers each of its `questions`.
+
+    Raises:
+        ValueError: if the text is not a story.
+    """
+    told = _parts(text)
+    words = {"pronoun": "name", "name": "name", "thing": "thing"}
+    return {asked: slice(*told.span(word)) for asked, word in words.items()}
+
+
+def _parts(text: str) -> re.Match:
     told = PARTS.fullmatch(text)
     if told is None:
         raise ValueError(f"expected a story, got {text!r}")
-    return {"pronoun": told.start("she"), "name": told.start("again"), "thing": told.start("kept")}
+    return told
 
 
 def mean_marks(texts: list[str]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from mha_utils.machine import threads
 from mha_utils.museum.masking import CausalShowsTheNext
 from mha_utils.museum.projecting import MergeWithoutTranspose
 from mha_utils.records import read_arrays, read_record, write_text
-from mha_utils.writing.stories import END, LONGEST, mean_marks, questions, stories
+from mha_utils.writing.stories import END, LONGEST, answers, mean_marks, questions, stories
 from mha_utils.writing.writer import PADDING, Writer, encode, write
 
 RECORD = Path(__file__).with_name("writing.json")
@@ -113,6 +113,24 @@ def queries_and_keys(model: Writer, text: str) -> tuple[torch.Tensor, torch.Tens
         found.append(block.attention.project(normed, normed, normed)[:2])
         x = block(x)
     return tuple(torch.cat([pair[n][0] for pair in found]) for n in (0, 1))
+
+
+def looks_at_answers(model: Writer, texts: list[str]) -> dict[str, torch.Tensor]:
+    """The share of its attention that each head has on the word that answers a question.
+
+    The letter that looks is the one in front of the letter that is asked for.
+
+    Returns:
+        the question -> a share for each head of all blocks, the mean of the texts.
+    """
+    found = {asked: [] for asked in questions(texts[0])}
+    for text in texts:
+        q, k = queries_and_keys(model, text)
+        for asked, word in answers(text).items():
+            here = questions(text)[asked]
+            weights = attention_weights(attention_scores(q[:, here - 1 : here], k[:, :here]))
+            found[asked].append(weights[:, 0, word].sum(dim=-1))
+    return {asked: torch.stack(shares).mean(dim=0) for asked, shares in found.items()}
 
 
 def last_maps(model: Writer) -> torch.Tensor:

@@ -95,17 +95,17 @@ def encode(texts: list[str], length: int = 0) -> Int[Tensor, "B T"]:
     return pad_sequence(rows, batch_first=True, padding_value=PADDING)[:-1]
 
 
-def usable_start(text: str) -> str:
-    """The beginning of a story as the model can read it; what is left out is said."""
+def usable_start(text: str, longest: int = LONGEST // 2) -> str:
+    """A story, or its beginning, as the model can read it; what is left out is said."""
     kept = "".join(letter for letter in str(text) if letter in IDS and letter != END)
     unknown = "".join(dict.fromkeys(letter for letter in str(text) if letter not in IDS))
     if unknown:
         print(f"The stories have no {unknown!r}, so the model cannot read it. It is left out.")
     if not kept:
         print("Nothing is left to begin with. We go on with “Once”.")
-    if len(kept) > LONGEST // 2:
-        print(f"No story is that long. We go on with the first {LONGEST // 2} letters.")
-    return kept[: LONGEST // 2] or "Once"
+    if len(kept) > longest:
+        print(f"No story is that long. We go on with the first {longest} letters.")
+    return kept[:longest] or "Once"
 
 
 def usable_choice(choose: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
