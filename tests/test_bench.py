@@ -17,6 +17,7 @@ from mha_utils.bench import (
     Case,
     cases_for,
     find_case,
+    kept_bytes,
     load_records,
     measure,
     measure_case,
@@ -87,6 +88,13 @@ def test_peak_bytes_sees_inside_a_kernel(capfd):
     assert "profiler" not in capfd.readouterr().err
     os.write(2, b"afterwards errors are seen again")
     assert capfd.readouterr().err == "afterwards errors are seen again"
+
+
+def test_kept_bytes_are_what_autograd_keeps_each_memory_once():
+    a, b = torch.ones(2, 10, requires_grad=True), torch.ones(2, 10, requires_grad=True)
+    assert kept_bytes(lambda: a + b) == 0  # a sum needs neither of them for the way back
+    assert kept_bytes(lambda: a * b) == 160
+    assert kept_bytes(lambda: a[0] * a[1] * b[0]) == 200  # all of a, once; b; the first product
 
 
 def test_new_pages_are_what_the_system_counts_in_between(monkeypatch):

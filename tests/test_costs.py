@@ -11,6 +11,7 @@ from mha_utils.bench.memory import peak_bytes
 from mha_utils.core.costs import (
     IMPLEMENTATIONS,
     Workload,
+    attention_cost_of,
     attention_flops,
     cost_of,
     projection_flops,
@@ -74,6 +75,18 @@ def test_bytes_moved_grow_as_the_steps_say(is_causal):
     assert bend["fused"] == 0
     assert bend["explicit"] == bend["loop over heads"] == passes * 4 * 4 * 2 * 64**2
     assert moved["fused"][0] < moved["explicit"][0] < moved["loop over heads"][0]
+
+
+def test_a_layer_is_its_projections_and_its_attention():
+    work = Workload(2, 9, 12, 3, is_causal=True)
+    for name, passes, flops in (
+        ("explicit", 8 * work.numbers + 6 * work.map_numbers, attention_flops(work)),
+        ("fused", 4 * work.numbers, attention_flops(work, skips_future=True)),
+    ):
+        cost, whole = attention_cost_of(name, work), cost_of(name, work)
+        assert (cost.flops, cost.moved_bytes) == (flops, 4 * passes)
+        assert cost.map_bytes == whole.map_bytes
+        assert whole.moved_bytes - cost.moved_bytes == 4 * (8 * work.numbers + 4 * 12**2)
 
 
 class Traffic(TorchFunctionMode):

@@ -1,4 +1,4 @@
-"""Peak memory of a call, beyond what was there before it, and pages that are new to it."""
+"""Peak memory of a call, what autograd keeps of it, and pages that are new to it."""
 
 import gc
 import os
@@ -17,6 +17,19 @@ def peak_bytes(function: Callable, device: str = "cpu") -> int:
     """
     with torch.no_grad():
         return _peak_on_gpu(function) if device == "cuda" else _peak_on_cpu(function)
+
+
+def kept_bytes(function: Callable) -> int:
+    """Bytes that autograd keeps of `function()` for the way back, each memory counted once."""
+    sizes = {}
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor.detach()  # the tensor itself would keep its graph alive for ever
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        _out = function()  # while it lives, so does what is kept
+    return sum(sizes.values())
 
 
 def new_pages(function: Callable) -> int | None:

@@ -49,7 +49,7 @@ def flash_attention(q, k, v, is_causal=True, block=64):
                 scores = scores.masked_fill(hidden, -torch.inf)
             # 1. the tile has come: is there a new largest score?
             before, largest = largest, torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
-            # 2. by the new measure, the old notes shrink, and the keys of this tile vote
+            # 2. measured against it, the old notes shrink, and the keys of this tile vote
             shrink, votes = (before - largest).exp(), (scores - largest).exp()
             # 3. add the votes, and what they voted for
             total = total * shrink + votes.sum(dim=-1, keepdim=True)

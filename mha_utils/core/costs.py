@@ -101,6 +101,14 @@ def cost_of(implementation: str, work: Workload) -> Cost:
     return Cost(flops, numbers * size, round(2 * maps * work.map_numbers) * size)
 
 
+def attention_cost_of(implementation: str, work: Workload) -> Cost:
+    """The part of `cost_of` between the projections: from q, k and v to the merged heads."""
+    whole = cost_of(implementation, work)
+    projected = (8 * work.numbers + 4 * work.embed_dim**2) * work.number_bytes
+    flops, moved = whole.flops - projection_flops(work), whole.moved_bytes - projected
+    return Cost(flops, moved, whole.map_bytes)
+
+
 def _fused_passes(work: Workload) -> int:
     """q, k and v (1 in, 1 out each), attend (3 in, 1 out), out (1 in, 1 out)."""
     return 12 * work.numbers

@@ -70,9 +70,12 @@ class LayerCost(SizedView):
 
     def costs(self, seq_len: int | None = None) -> dict[str, Cost]:
         """The counts for each implementation at the present sizes, or at another T."""
+        return {name: cost_of(name, self.work(seq_len)) for name in IMPLEMENTATIONS}
+
+    def work(self, seq_len: int | None = None) -> Workload:
+        """What is counted: the present sizes, or those with another T."""
         sizes = self.batch_size, seq_len or self.seq_len, self.embed_dim, self.num_heads
-        work = Workload(*sizes, self.is_causal, number_bytes=2 if self.is_half else 4)
-        return {name: cost_of(name, work) for name in IMPLEMENTATIONS}
+        return Workload(*sizes, self.is_causal, number_bytes=2 if self.is_half else 4)
 
     def finding(self) -> str:
         costs = self.costs()

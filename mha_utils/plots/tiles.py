@@ -1,0 +1,156 @@
+"""Pictures of attention in tiles: a row that is swept, time that is saved, the roof above."""
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from mha_utils import theme
+
+LARGE, SMALL = theme.OKABE_ITO["sky"], theme.OKABE_ITO["orange"]  # where a number lies
+FAR, THICK = 0.05, 0.045  # of strips from the map, and their width; the map's side is 1
+MIDDLE = {"ha": "center", "va": "center"}
+
+
+def draw_sweep(seq_len: int, block: int) -> Axes:
+    """Draw how one block of queries sweeps its row of tiles, and what lies in which memory.
+
+    Args:
+        seq_len: T, of queries and of keys.
+        block: queries in a block, and keys.
+    """
+    count = max(1, -(-seq_len // block))
+    row = int(0.65 * count)
+    now = row // 2
+    _, ax = plt.subplots(figsize=(6.6, 4.5), layout="constrained")
+    for query in range(count):
+        for key in range(query + 1):
+            _tile(ax, count, query, key, _look(query, key, row, now))
+    for name, along, place, lit in (
+        ("q", "down", -FAR - THICK, row),
+        ("output", "down", 1.5, None),
+        ("k", "across", -2 * FAR - 2 * THICK, now),
+        ("v", "across", -FAR - THICK, now),
+    ):
+        _strip(ax, name, along, place, count, lit)
+    _notes(ax, (row + 0.5) / count, (row + 1) / count)
+    if count >= 8:
+        _words(ax, count, row, now)
+    _legend(ax)
+    ax.set(xlim=(-0.2, 1.66), ylim=(1.17, -0.26), aspect="equal")
+    visited = count * (count + 1) // 2
+    tiles = "1 tile is" if count == 1 else f"{visited} of {count**2} tiles are"
+    ax.set_title(f"T = {seq_len}, block {block}: {tiles} visited")
+    ax.axis("off")
+    return ax
+
+
+def _look(query: int, key: int, row: int, now: int) -> dict:
+    """The tile in the small memory, those of its row before and after it, all others."""
+    if query != row:
+        return {"facecolor": "#f0f0f0", "edgecolor": theme.EDGE}
+    if key < now:
+        return {"facecolor": theme.PAPER, "edgecolor": theme.MUTED, "linestyle": ":"}
+    return {"facecolor": SMALL if key == now else theme.PAPER, "edgecolor": theme.MUTED}
+
+
+def _tile(ax: Axes, count: int, row: float, column: float, look: dict) -> None:
+    corner = (column / count, row / count)
+    ax.add_patch(plt.Rectangle(corner, 1 / count, 1 / count, linewidth=0.8, **look))
+
+
+def _words(ax: Axes, count: int, row: int, now: int) -> None:
+    """Which tiles are over, which are to come and which never come."""
+    below = {"fontsize": 8, "ha": "center", "va": "top"}
+    ax.text(now / 2 / count, (row + 1.15) / count, "thrown away", **below)
+    ax.text((now + row + 2) / 2 / count, (row + 1.15) / count, "to come", **below)
+    ax.text(0.73, 0.2, "never\nvisited", **MIDDLE)
+
+
+def _strip(ax: Axes, name: str, along: str, place: float, count: int, lit: int | None) -> None:
+    """One of q, k, v and the output, cut into blocks; the one that was fetched is lit."""
+    for i in range(count):
+        look = {"facecolor": SMALL if i == lit else LARGE, "edgecolor": theme.PAPER}
+        corner, size = (place, i / count), (THICK, 1 / count)
+        if along == "across":
+            corner, size = corner[::-1], size[::-1]
+        ax.add_patch(plt.Rectangle(corner, *size, linewidth=0.8, **look))
+    at = (place + THICK / 2, -0.03) if along == "down" else (-0.03, place + THICK / 2)
+    ax.text(*at, name, ha="center" if along == "down" else "right", va="center")
+
+
+def _notes(ax: Axes, middle: float, end: float) -> None:
+    """The three notes beside the row, which end as a block of the output."""
+    box = {"boxstyle": "round", "facecolor": SMALL, "edgecolor": "none"}
+    ink = theme.ink_on(SMALL)
+    ax.text(1.16, middle, "largest\ntotal\ngathered", bbox=box, color=ink, fontsize=9, **MIDDLE)
+    arrow = {"arrowstyle": "-|>", "color": theme.MUTED, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (1.04, middle), (end, middle), arrowprops=arrow)
+    ax.annotate("", (1.495, middle), (1.275, middle), arrowprops=arrow)
+    ax.text(1.385, middle + 0.02, "gathered\n/ total", fontsize=8, ha="center", va="top")
+
+
+def _legend(ax: Axes) -> None:
+    for y, colour, text in (
+        (1.06, LARGE, "in the large memory, far away"),
+        (1.13, SMALL, "in the small memory, close to the arithmetic"),
+    ):
+        ax.add_patch(plt.Rectangle((0, y - 0.02), 0.04, 0.04, color=colour))
+        ax.text(0.06, y, text, va="center", fontsize=9)
+
+
+def draw_steps(milliseconds: dict[str, float], gains: dict[str, str]) -> Axes:
+    """Draw a bar for each way, and at the end of a bar what it saves of the one above it.
+
+    Args:
+        milliseconds: of each way, from the top.
+        gains: way -> why it is faster than the way above it; others that follow are grey.
+    """
+    _, ax = plt.subplots(figsize=(7.2, 2.9), layout="constrained")
+    times = list(milliseconds.values())
+    for y, (name, time) in enumerate(milliseconds.items()):
+        is_step = name in gains or y == 0
+        ax.barh(y, time, color=theme.QUERY if is_step else theme.EDGE)
+        text = f"{time:.0f} ms"
+        if name in gains:
+            saved = times[y - 1] - time
+            look = {"color": "none", "edgecolor": theme.QUERY, "hatch": "///", "linewidth": 0}
+            ax.barh(y, saved, left=time, **look)
+            text = f"{text}: {gains[name]}"
+        ax.text(max(times[y - 1], time) + 1 if name in gains else time + 1, y, text, va="center")
+    ax.set_yticks(range(len(times)), list(milliseconds))
+    ax.set(xlabel="milliseconds", xlim=(0, 1.45 * max(times)))
+    ax.invert_yaxis()
+    return ax
+
+
+def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -> Axes:
+    """Draw the roof of a machine and, below it, what a layer and its attention alone can reach.
+
+    Args:
+        dots: name -> operations with each byte, of the layer and of its attention alone.
+        most: operations a second.
+        bytes_a_second: what travels between the large memory and the arithmetic.
+    """
+    _, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
+    edge = most / bytes_a_second
+    ends = np.array([4, edge, 5000])
+    ax.loglog(ends, np.minimum(most, bytes_a_second * ends), color="0.5")
+    for (name, pair), colour in zip(dots.items(), (theme.QUERY, theme.VALUE)):
+        places = [(x, min(most, bytes_a_second * x)) for x in pair]
+        for place, face in zip(places, (colour, theme.PAPER)):
+            ax.plot(*place, "o", color=colour, markerfacecolor=face, markersize=9)
+        text = f"{name}: {100 * places[0][1] / most:.0f} %"
+        ax.annotate(text, places[0], (8, -16), textcoords="offset points", color=colour)
+        arrow = {"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 5}
+        ax.annotate("", places[1], places[0], arrowprops=arrow)
+    words = "full: a layer\nhollow: its attention alone\narrow: a longer text"
+    ax.text(4900, most / 50, words, color="0.5", ha="right", va="bottom")
+    ax.text(0.4 * edge, 0.7 * most, "memory decides", color="0.5", ha="right")
+    ax.text(4 * edge, 1.25 * most, "arithmetic decides", color="0.5", ha="center")
+    ticks = [4, 16, 64, round(edge), 512, 2048]
+    ax.set_xticks(ticks, list(map(str, ticks)))
+    ax.set_xticks([], minor=True)
+    ax.set(xlabel="operations with each byte", ylabel="operations a second")
+    ax.set_ylim(most / 60, 2.2 * most)
+    ax.figure.suptitle(title)
+    return ax
