@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from mha_utils.experiments.model import Shape
 from mha_utils.experiments.scores import (
     at_offset,
     chosen_on_half,
@@ -12,7 +13,10 @@ from mha_utils.experiments.scores import (
     hits,
     marked,
     mass_on,
+    without_head,
+    without_notes,
 )
+from mha_utils.experiments.tasks import RepeatedBlock
 
 WEIGHTS = torch.rand(3, 2, 5, 5, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
 SOURCES = torch.tensor([[1, -1, 0, 4, 2], [-1] * 5, [0, 0, -1, 3, 3]])
@@ -85,3 +89,21 @@ def test_twins_stay_together_when_sentences_are_split():
     twins = coins.repeat_interleave(2, dim=0)
     assert chosen_on_half(twins, together=1) > 0.6
     assert abs(chosen_on_half(twins, together=2) - 0.5) < 0.1
+
+
+def test_without_notes_a_part_is_made_of_what_came_in():
+    task = RepeatedBlock()
+    torch.manual_seed(0)
+    model = Shape(2, 8, embed_dim=16, num_layers=2, causal=True, norm=True).build(task).eval()
+    inputs = task.draw(3, torch.Generator().manual_seed(0)).inputs
+    with torch.no_grad():
+        outputs, (_, expected) = model(inputs)
+        maps = [without_notes(model, part)(inputs)[1][1] for part in range(3)]
+        values = without_notes(model, 2)(inputs)[0]
+        silent = without_head(without_head(model, 0, 0), 0, 1)  # nobody writes a note
+        for part in range(3):
+            assert torch.equal(without_notes(silent, part)(inputs)[0], silent(inputs)[0])
+    assert not torch.allclose(maps[0], expected)
+    assert not torch.allclose(maps[1], expected)
+    assert torch.equal(maps[2], expected)  # values do not decide who looks where
+    assert not torch.allclose(values, outputs)

@@ -323,3 +323,11 @@ def require_close(now, stored, path: str) -> None:
 def test_both_models_equal_another_implementation():
     assert agreement.encoder_difference(trained.load_encoder()) < 1e-4
     assert agreement.decoder_difference(trained.load_decoder()) < 1e-3
+
+
+def test_narrow_queries_and_keys_give_the_same_maps():
+    q, k = torch.randn(2, 3, 5, 8, generator=torch.Generator().manual_seed(0))
+    narrow = [part.float() for part in trained.as_narrow(q, k)]
+    maps = [(a @ b.mT / a.shape[-1] ** 0.5).softmax(dim=-1) for a, b in ((q, k), narrow)]
+    assert narrow[0].shape == narrow[1].shape == (3, 5, 5)
+    assert torch.allclose(*maps, atol=2e-3)

@@ -8,9 +8,9 @@ from mha_utils import MultiHeadAttention, attention, split_heads
 from mha_utils.experiments.grammar import Grammar
 from mha_utils.experiments.model import Shape, fourier
 from mha_utils.experiments.plain import WordModel, first_weights, learn
-from mha_utils.experiments.scores import without_head
+from mha_utils.experiments.scores import mass_on, without_head
 from mha_utils.experiments.tasks import Lookups, RepeatedBlock, ThreeRelations
-from mha_utils.experiments.train import Recipe, evaluate, train
+from mha_utils.experiments.train import Diary, Recipe, evaluate, train
 
 SHORT = Recipe(6, batch_size=4, warm_up=2)
 SHAPE = Shape(num_heads=2, head_dim=4, embed_dim=8)
@@ -221,3 +221,17 @@ def test_256_sequences_are_looked_at():
     (model,) = train(RELATIONS, SHAPE, Recipe(0))
     _, batch, _ = evaluate(model, RELATIONS)
     assert len(batch.inputs) == 256
+
+
+def test_a_diary_notes_accuracy_and_the_best_head_of_a_layer():
+    task, shape = RepeatedBlock(), replace(SHAPE, num_layers=2, causal=True, norm=True)
+    diary = Diary(task, {"first": (0, "previous"), "last": (-1, "induction")})
+    (model,) = train(task, shape, SHORT, watch=diary, every=4)
+    assert diary.steps == [0, 4, 6]
+    scores, batch, maps = evaluate(model, task, 64)
+    assert diary.accuracy[-1] == scores["repeat"]
+    assert len(diary.accuracy) == 3
+    for name, of_layer, places in (("first", maps[0], "previous"), ("last", maps[1], "induction")):
+        best = mass_on(of_layer, task.places(batch)[places]).max().item()
+        assert diary.scores[name][-1] == best
+        assert len(diary.scores[name]) == 3

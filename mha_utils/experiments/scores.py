@@ -95,3 +95,21 @@ def without_head(model, layer: int, head: int):
     with torch.no_grad():
         attention.out_proj.weight[:, head * width : (head + 1) * width] = 0
     return model
+
+
+def without_notes(model, part: int):
+    """A copy whose last head gets queries (part 0), keys (1) or values (2) without any notes.
+
+    They are made of the tokens as they were before the first layer, its positions included.
+    """
+    model, seen = copy.deepcopy(model), {}
+    first, last = model.layers[0], model.layers[-1]
+
+    def forget(_, given):
+        x, positions = seen["start"]
+        fresh = last.norm(x) + (positions if part < 2 else 0)
+        return *given[:part], fresh, *given[part + 1 :]
+
+    first.register_forward_pre_hook(lambda _, given: seen.update(start=given))
+    last.attention.register_forward_pre_hook(forget)
+    return model

@@ -11,6 +11,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from mha_utils.experiments.model import Shape
 from mha_utils.experiments.progress import progress
+from mha_utils.experiments.scores import mass_on
 from mha_utils.machine import threads
 
 
@@ -129,3 +130,28 @@ def evaluate(model: nn.Module, task, num_sequences: int = 256, seed: int = 1_000
     batch = task.draw(num_sequences, torch.Generator().manual_seed(seed))
     outputs, maps = model(batch.inputs)
     return task.score(outputs, batch), batch, maps
+
+
+class Diary:
+    """What is noted while a model learns: its accuracy, and the best score of a layer's heads.
+
+    It is a `watch` of `train`; of several models it follows the first.
+
+    Args:
+        task: one that knows its `places`.
+        marks: name -> (layer, name of the places where a head of this layer should look).
+    """
+
+    def __init__(self, task, marks: dict[str, tuple[int, str]]):
+        self.task, self.marks = task, marks
+        self.steps: list[int] = []
+        self.accuracy: list[float] = []
+        self.scores: dict[str, list[float]] = {name: [] for name in marks}
+
+    def __call__(self, step: int, models: list[nn.Module]) -> None:
+        scores, batch, maps = evaluate(models[0], self.task, 64)
+        places = self.task.places(batch)
+        self.steps.append(step)
+        self.accuracy.append(scores["all"])
+        for name, (layer, looked_for) in self.marks.items():
+            self.scores[name].append(mass_on(maps[layer], places[looked_for]).max().item())

@@ -1,0 +1,138 @@
+"""Pictures for and against what is said of a head: its story, what is lost, whom it beats."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mha_utils import theme
+from mha_utils.plots.heads import MARK
+
+LOOKS = (  # of dots, in the order in which they are named
+    {"marker": "o", "color": theme.QUERY, "alpha": 0.7},
+    {"marker": "s", "color": theme.MUTED, "markerfacecolor": "none"},
+    {"marker": "^", "color": theme.MUTED, "markerfacecolor": "none"},
+)
+
+
+def draw_notes(symbols: Sequence[str], answer: int, *, title="") -> Axes:
+    """Draw how two heads copy: notes below the symbols, and the last one looks for its own.
+
+    Args:
+        symbols: a text that ends where a symbol comes back.
+        answer: the place right after its earlier copy.
+
+    Raises:
+        ValueError: if the answer does not stand after a symbol and before the last one.
+    """
+    last = len(symbols) - 1
+    if not 0 < answer < last:
+        raise ValueError(f"answer must be a place from 1 to {last - 1}, got {answer}")
+    ax = plt.subplots(figsize=(0.75 * len(symbols) + 2.4, 2.7))[1]
+    for x, symbol in enumerate([*symbols, symbols[answer]]):
+        colour = {last: MARK, answer: theme.QUERY, last + 1: theme.QUERY}.get(x, theme.MUTED)
+        _write_box(ax, x, 1, symbol, colour, "--" if x > last else "-")
+        if 0 < x <= last:
+            _write_box(ax, x, 0, symbols[x - 1], MARK if x == answer else theme.MUTED)
+    for y, name in ((1, "symbol"), (0, "note: before\nme stood …")):
+        ax.text(-0.7, y, name, ha="right", va="center", fontsize=9, color=theme.MUTED)
+    _bend(ax, (last, 0.68), (answer, -0.32), MARK, -0.28)
+    _bend(ax, (answer, 1.32), (last + 1, 1.32), theme.QUERY, -0.18)
+    middle = {"x": (answer + last) / 2, "ha": "center", "va": "center", "fontsize": 9.5}
+    ax.text(**middle, y=-1.55, s=f"second head: who has the note “{symbols[last]}”?", color=MARK)
+    ax.text(
+        **middle, y=2.65, s=f"… and copies what stands there: {symbols[answer]}", color=theme.QUERY
+    )
+    ax.set(xlim=(-2.2, last + 1.6), ylim=(-1.8, 2.9))
+    ax.set_title(title)
+    ax.axis("off")
+    return ax
+
+
+def _write_box(ax: Axes, x: float, y: float, text: str, colour: str, line="-") -> None:
+    box = {"boxstyle": "round,pad=0.3", "facecolor": theme.PAPER, "edgecolor": colour}
+    look = {"ha": "center", "va": "center", "family": "monospace", "color": colour}
+    ax.text(x, y, text, bbox=box | {"linestyle": line}, **look)
+
+
+def _bend(ax: Axes, start: tuple, end: tuple, colour: str, bend: float) -> None:
+    look = {"arrowstyle": "-|>", "color": colour, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
+    arrow = look | {"connectionstyle": f"arc3,rad={bend}"}
+    ax.annotate("", end, start, arrowprops=arrow)
+
+
+def draw_kept(before, after, names: dict[str, int], *, labels=("", ""), title="", ax=None) -> Axes:
+    """Draw a dot for every head: its weight before and after a change, some of them named.
+
+    Args:
+        before, after: one number for each head.
+        names: name -> which of them it is.
+    """
+    ax = ax or plt.subplots(figsize=(4.5, 3))[1]
+    ax.plot(before, after, "o", color=theme.QUERY, markersize=5, alpha=0.6)
+    for part, name in ((1, "all of it"), (0.5, "half of it")):
+        ax.plot([0, 0.8], [0, 0.8 * part], color=theme.MUTED, linewidth=0.8)
+        ax.text(0.81, 0.8 * part, name, va="center", fontsize=9, color=theme.MUTED)
+    for name, place in names.items():
+        x, y = float(before[place]), float(after[place])
+        aside = {"xytext": (-8, 3), "ha": "right"} if y > 0.75 * x else {"xytext": (8, -3)}
+        ax.annotate(name, (x, y), textcoords="offset points", **aside)
+    ax.set(xlim=(0, 1), ylim=(0, 0.85), xlabel=labels[0], ylabel=labels[1])
+    ax.set_title(title)
+    return ax
+
+
+def draw_rises(rises: dict[str, dict], *, title="", ylabel="") -> Axes:
+    """Draw what is lost without each head: one dot for each text, one look for each kind.
+
+    Args:
+        rises: head -> kind of text -> a number for each text; every head may have its own kinds.
+    """
+    kinds = list(dict.fromkeys(kind for found in rises.values() for kind in found))
+    ax = plt.subplots(figsize=(max(6.0, 0.75 * len(rises)), 3))[1]
+    ax.axhline(0, color=theme.MUTED, linewidth=0.8)
+    for kind, look in zip(kinds, LOOKS):
+        aside = 0.25 * (kinds.index(kind) - (kinds.index(kind) > 0) * 0.1)
+        for place, found in enumerate(rises.values()):
+            numbers = found.get(kind, [])
+            spread = place + aside + 0.09 * (np.arange(len(numbers)) - (len(numbers) - 1) / 2)
+            ax.plot(spread, numbers, linestyle="none", markersize=6.5, **look)
+        ax.plot([], [], linestyle="none", markersize=6.5, label=kind, **look)
+    ax.set_xticks(range(len(rises)), list(rises), fontsize=9)
+    ax.set(ylabel=ylabel)
+    ax.set_title(title)
+    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    return ax
+
+
+def draw_counts(panels: dict[str, dict[str, float]], *, most: int, bar: float, title="") -> Figure:
+    """Draw counts as bars, first ours and then its opponent, and a bar to reach in the last panel.
+
+    Args:
+        panels: what is compared -> name -> count.
+        most: how many there can be.
+        bar: what should be reached.
+    """
+    rows = [len(counts) for counts in panels.values()]
+    size = (8, 0.42 * sum(rows) + 1.5)
+    fig, axes = plt.subplots(
+        len(panels), 1, figsize=size, height_ratios=rows, squeeze=False, sharex=True
+    )
+    for ax, (name, counts) in zip(axes[:, 0], panels.items()):
+        colours = [theme.QUERY, *[theme.MUTED] * (len(counts) - 1)]
+        ax.barh(range(len(counts)), [*counts.values()], color=colours, height=0.7)
+        for place, count in enumerate(counts.values()):
+            ax.text(count + 0.2, place, f"{count:.0f}", va="center", fontsize=9, color=theme.MUTED)
+        ax.set_yticks(range(len(counts)), list(counts))
+        ax.set(xlim=(0, most), ylim=(len(counts) - 0.4, -0.6), xticks=range(0, most + 1, 4))
+        ax.set_title(name, fontsize=9.5, loc="left")
+    ax.axvline(bar, color=MARK, linestyle="--", linewidth=1.2)
+    right = bar > 0.8 * most
+    side = {"ha": "right", "xytext": (-4, 0)} if right else {"ha": "left", "xytext": (4, 0)}
+    look = {"va": "center", "fontsize": 9, "color": MARK, "textcoords": "offset points"}
+    ax.annotate("your bar", (bar, len(counts) / 2 - 0.5), **look, **side)
+    fig.suptitle(title, fontsize=11)
+    fig.set_layout_engine("constrained")
+    return fig

@@ -1,0 +1,74 @@
+"""Pictures for and against a story about heads, by their data: texts, places, numbers."""
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from matplotlib import pyplot as plt
+
+from mha_utils import theme
+from mha_utils.plots import evidence
+from mha_utils.plots.heads import MARK
+
+matplotlib.use("agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_a_note_says_what_stood_before():
+    ax = evidence.draw_notes(list("xyzx"), 1, title="T")
+    written = {t.get_position(): t.get_text() for t in ax.texts if len(t.get_text()) == 1}
+    above = {(0, 1): "x", (1, 1): "y", (2, 1): "z", (3, 1): "x", (4, 1): "y"}  # the answer: y
+    assert written == above | {(1, 0): "x", (2, 0): "y", (3, 0): "z"}
+    colours = {t.get_position(): t.get_color() for t in ax.texts}
+    assert colours[1, 0] == colours[3, 1] == MARK  # it looks for its own note
+    assert colours[1, 1] == colours[4, 1] == theme.QUERY
+    told = " ".join(t.get_text() for t in ax.texts)
+    assert "who has the note “x”?" in told
+    assert "copies what stands there: y" in told
+    assert ax.get_title() == "T"
+
+
+@pytest.mark.parametrize("answer", [0, 3])
+def test_an_answer_needs_a_symbol_before_it(answer):
+    with pytest.raises(ValueError, match=rf"^answer must be a place from 1 to 2, got {answer}$"):
+        evidence.draw_notes(list("xyzx"), answer)
+
+
+def test_a_dot_stands_at_what_a_head_had_and_what_it_kept():
+    before, after = torch.tensor([0.1, 0.7, 0.5]), torch.tensor([0.1, 0.6, 0.1])
+    ax = evidence.draw_kept(before, after, {"a": 1, "b": 2}, labels=("x", "y"), title="T")
+    assert np.allclose(ax.lines[0].get_xydata(), torch.stack([before, after], dim=1))
+    named = {t.get_text(): t.xy for t in ax.texts if hasattr(t, "xy")}
+    assert named == {"a": pytest.approx((0.7, 0.6)), "b": pytest.approx((0.5, 0.1))}
+    assert [line.get_ydata()[1] / line.get_xdata()[1] for line in ax.lines[1:]] == [1, 0.5]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("x", "y", "T")
+
+
+def test_every_text_has_a_dot_beside_the_head_that_is_out():
+    rises = {"one": {"copy": [1.0, 2.0], "plain": [0.1]}, "two": {"copy": [0.5]}}
+    ax = evidence.draw_rises(rises, title="T", ylabel="nats")
+    drawn = [line for line in ax.lines[1:] if len(line.get_xdata())]
+    assert [list(line.get_ydata()) for line in drawn] == [[1, 2], [0.5], [0.1]]
+    assert [round(np.mean(line.get_xdata())) for line in drawn] == [0, 1, 0]
+    assert drawn[0].get_marker() == drawn[1].get_marker() != drawn[2].get_marker()
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["one", "two"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["copy", "plain"]
+
+
+@pytest.mark.parametrize("bar", [0, 5, 10])
+def test_counts_stand_at_their_bars_and_yours_in_the_last_panel(bar):
+    panels = {"many": {"ours": 7, "luck": 3.0}, "one": {"a head": 2}}
+    fig = evidence.draw_counts(panels, most=10, bar=bar, title="T")
+    first, last = fig.axes
+    assert [patch.get_width() for patch in first.patches] == [7, 3]
+    assert [t.get_text() for t in first.texts] == ["7", "3"]
+    assert [t.get_text() for t in last.texts] == ["2", "your bar"]
+    assert not first.lines
+    assert list(last.lines[0].get_xdata()) == [bar, bar]
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["many", "one"]
+    assert fig.get_suptitle() == "T"
