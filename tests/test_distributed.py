@@ -18,11 +18,12 @@ from mha_utils.distributed import (
     Team,
     add_up,
     bytes_sent,
+    give_out,
     largest_difference,
     layer_bytes,
+    notes_kept,
     on_one_process,
     run_way,
-    share,
     to_neighbour,
     trade,
     whole,
@@ -124,7 +125,7 @@ COLLECTIVES = """
 def pairs(x):
     rank = dist.get_rank()
     results = []
-    for function in (share, add_up, lambda x: trade(x, 0, 1)):
+    for function in (give_out, add_up, lambda x: trade(x, 0, 1)):
         mine = (x * (rank + 1)).requires_grad_()
         out = function(mine)
         out.backward(torch.full_like(out, 10.0**rank))
@@ -134,7 +135,8 @@ def pairs(x):
 
 
 def test_each_collective_moves_numbers_there_and_gradients_back(team):
-    tools = {"share": share, "add_up": add_up, "to_neighbour": to_neighbour, "trade": trade}
+    tools = {"give_out": give_out, "add_up": add_up}
+    tools |= {"to_neighbour": to_neighbour, "trade": trade}
     x = torch.arange(3.0).view(3, 1)
     found = team.run(from_notebook(COLLECTIVES, "pairs", **tools), x)
     for rank, ((shared, added, traded), passed) in enumerate(found):
@@ -169,24 +171,25 @@ def test_what_is_counted_is_what_the_machine_sends(team):
 
 def test_the_ring_keeps_no_note_of_others_until_the_way_back(team):
     """Those who read notes would keep them, if autograd watched the way forward."""
-    source = """
-def kept(x, layer, way):
-    q, k, v = layer.project(x, x, x)
-    note, saved = torch.stack((k, v)), []
-    hook = lambda t: (saved.append(t.untyped_storage().nbytes()), t)[1]
-    with torch.autograd.graph.saved_tensors_hooks(hook, lambda t: t):
-        way(q, note)
-    return sum(saved)
-"""
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(12, 3), torch.randn(1, 4, 12)
-    watched = team.run(from_notebook(source, "kept"), x, layer, ring_out)
-    own = from_notebook(
-        "def own(q, note): return Ring.apply(q, note, block)", "own", Ring=Ring, block=attend_block
-    )
-    kept = team.run(from_notebook(source, "kept"), x, layer, own)
-    assert kept[0] == kept[1] == kept[2]
+    saved = """
+def saved(ring, x, layer):
+    numbers = []
+    hook = lambda t: (numbers.append(t.untyped_storage().nbytes()), t)[1]
+    q, k, v = layer.project(x, x, x)
+    with torch.autograd.graph.saved_tensors_hooks(hook, lambda t: t):
+        ring(q, torch.stack((k, v)), block)
+    return sum(numbers)
+"""
+    count_bytes = from_notebook(saved, "saved", block=attend_block)
+    assert team.run(notes_kept, ring_out, x, layer) == [0, 1, 2]
+    watched = team.run(count_bytes, ring_out, x, layer)
     assert watched[0] < watched[1] < watched[2]
+    own = from_notebook("def own(*inputs): return Ring.apply(*inputs)", "own", Ring=Ring)
+    assert team.run(notes_kept, own, x, layer) == [0, 0, 0]
+    kept = team.run(count_bytes, own, x, layer)
+    assert kept[0] == kept[1] == kept[2]
 
 
 REFUSED = {

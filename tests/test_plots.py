@@ -13,7 +13,7 @@ from matplotlib.text import Annotation
 from mha_utils import plots, theme
 from mha_utils.plots import heads as plots_heads
 from mha_utils.plots.heads import MARK
-from mha_utils.plots.wires import draw_there_and_back
+from mha_utils.plots.wires import crossings, draw_ring, draw_sending, draw_there_and_back
 
 matplotlib.use("agg")
 
@@ -334,6 +334,7 @@ def test_bars_stand_in_groups_with_their_values():
 @pytest.mark.parametrize("weights", [[1], [1, 2, 3, 4], list(range(1, 9))])
 def test_numbers_go_there_and_gradients_come_back_on_the_same_wires(weights):
     there, back = draw_there_and_back(weights, [10 * w for w in weights], total=77).axes
+    assert len(draw_there_and_back(weights, weights, total=77, twice=88).axes) == 3
     boxes = [f"× {w}" for w in weights]
     sent = [text for w in weights for text in ("1", str(w))]
     returned = [text for w in weights for text in ("1", str(10 * w))]
@@ -343,6 +344,25 @@ def test_numbers_go_there_and_gradients_come_back_on_the_same_wires(weights):
     arrows = [[a for a in ax.texts if isinstance(a, Annotation)] for ax in (there, back)]
     for ax, ahead in zip(arrows, (True, False)):
         assert [a.xy[0] > a.xyann[0] for a in ax] == [ahead] * 2 * len(weights)
+
+
+@pytest.mark.parametrize(("number", "step"), [(1, 0), (2, 1), (4, 1), (8, 7)])
+def test_notes_move_on_around_the_table_and_queries_stay(number, step):
+    (ax,) = draw_ring(number, step).axes
+    said = [text for text in texts(ax) if text]
+    assert said[::2] == [f"queries\nof {rank}" for rank in range(number)]
+    assert said[1::2] == [f"note\nof {(rank - step) % number}" for rank in range(number)]
+    hatched = [t.get_bbox_patch().get_hatch() for t in ax.texts if t.get_text().startswith("note")]
+    assert [*map(bool, hatched)] == [(rank - step) % number > rank for rank in range(number)]
+    assert sum(isinstance(a, Annotation) for a in ax.texts) == number * (number > 1)
+
+
+def test_where_lines_cross_is_marked():
+    assert crossings([1, 4], [1, 1], [2, 2]) == []
+    assert crossings([1, 4], [1, 4], [4, 1]) == [pytest.approx((2, 2))]
+    sending = {"heads": [1, 4], "trading": [0.4, 0.1], "ring": [0.1, 0.4]}
+    (ax,) = draw_sending([2, 4], [2, 1], sending).axes
+    assert len(ax.lines) == 4 + 2  # heads meets computing, and the ring trading
 
 
 def test_a_gradient_is_missing():

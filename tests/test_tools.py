@@ -17,10 +17,11 @@ from tools.suite.shown import SOURCES, shown_source
 
 NAMES = sorted(
     {
-        shown_name(cell)
+        name
         for path in chapters()
         for cell in nbformat.read(path, as_version=4).cells
-        if shown_name(cell)
+        for name in (shown_name(cell) or "").split("+")
+        if name
     }
 )
 
@@ -98,10 +99,10 @@ def test_a_name_that_stands_nowhere_is_said():
 
 
 def test_what_belongs_together_is_shown_in_one_cell():
-    both = [shown_source(name) for name in ("share", "add_up")]
-    assert shown_source("share+add_up").split("\n\n\n") == both
+    both = [shown_source(name) for name in ("give_out", "add_up")]
+    assert shown_source("give_out+add_up").split("\n\n\n") == both
     with pytest.raises(ValueError, match="expected one 'nonsense' in"):
-        shown_source("share+nonsense")
+        shown_source("give_out+nonsense")
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="

@@ -29,7 +29,7 @@ class TwoWays(torch.autograd.Function):
 two_ways = TwoWays.apply
 
 
-def share(x: Tensor) -> Tensor:
+def give_out(x: Tensor) -> Tensor:
     """The same x for every process; the gradients that it gets in each of them are added."""
     return two_ways(x, torch.clone, all_reduce)
 

@@ -11,7 +11,7 @@ from mha_utils.core.guards import require_choice
 from mha_utils.core.kernels import attend
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, causal_mask, merge_heads
-from mha_utils.distributed.collectives import add_up, share, to_neighbour, trade
+from mha_utils.distributed.collectives import add_up, give_out, to_neighbour, trade
 from mha_utils.distributed.traffic import taken
 
 
@@ -30,7 +30,7 @@ def cut_heads(layer: MultiHeadAttention, rank: int, size: int) -> MultiHeadAtten
 
 def by_heads(x: Tensor, part: MultiHeadAttention, out_bias: Tensor) -> Tensor:
     """Each process computes its heads of all tokens; what the heads write is added up."""
-    return add_up(part(share(x), is_causal=True)) + out_bias
+    return add_up(part(give_out(x), is_causal=True)) + out_bias
 
 
 def by_trading(x: Tensor, layer: MultiHeadAttention) -> Tensor:
@@ -69,8 +69,8 @@ def note_gradients(q, note, out, lse, grad_out, block, is_causal) -> tuple[Tenso
     """The gradients of my queries and of one note, whose small map is made again."""
 
     def pull(q: Tensor, note: Tensor) -> Tensor:
-        part, part_lse = block(q, *note, is_causal=is_causal)
-        return (part_lse - lse).exp() * (part - out)  # its share, and where it pulls the output
+        average, its_lse = block(q, *note, is_causal=is_causal)
+        return (its_lse - lse).exp() * (average - out)  # its share of the votes, and its pull
 
     _, back = torch.func.vjp(pull, q, note)
     return back(grad_out)
@@ -107,6 +107,25 @@ def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
     q, k, v = layer.project(x, x, x)
     heads = Ring.apply(q, torch.stack((k, v)), block)
     return layer.out_proj(merge_heads(heads))
+
+
+def notes_kept(ring: Callable, x: Tensor, layer: MultiHeadAttention) -> int:
+    """How many notes of others autograd keeps for the way back, after `ring(q, note, block)`."""
+    read, kept = {}, set()
+
+    def block(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = False) -> tuple[Tensor, Tensor]:
+        if not is_causal:  # of another; held here, so that no later note gets its address
+            read[k.untyped_storage().data_ptr()] = k
+        return attend_block(q, k, v, is_causal)
+
+    def keep(saved: Tensor) -> Tensor:
+        kept.add(saved.untyped_storage().data_ptr())
+        return saved
+
+    q, k, v = layer.project(x, x, x)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda saved: saved):
+        ring(q, torch.stack((k, v)), block)
+    return len(read.keys() & kept)
 
 
 WAYS = {

@@ -1,6 +1,8 @@
-"""What travels between processes that share out a sum: the numbers there, their gradients back."""
+"""What travels between processes: numbers and gradients, notes in a ring, and how long it takes."""
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -9,34 +11,46 @@ from matplotlib.figure import Figure
 from mha_utils import theme
 
 LEFT, MIDDLE, RIGHT = 0.0, 1.0, 2.0  # where x, the processes and y stand
+WAYS = dict(zip(("heads", "trading", "ring"), ("-s", "-o", "-^")))  # their lines
 
 
-def draw_there_and_back(weights: Sequence, found: Sequence, total) -> Figure:
+def draw_there_and_back(weights: Sequence, found: Sequence, total, twice=None) -> Figure:
     """Every process multiplies x by its weight, and a sum is made: forward, and of gradients.
 
     Args:
         weights: the number by which each process multiplies x = 1.
         found: the gradient of x that each process finds alone.
         total: the gradient of x when what they found is added up.
+        twice: the same when the gradient of y is added up, too: drawn in a third panel.
 
     Raises:
         ValueError: if `weights` and `found` are not as many.
     """
     if len(weights) != len(found):
         raise ValueError(f"expected {len(weights)} gradients, one for each weight, got {found}")
-    rows = len(weights)
-    size = (8.4, 0.44 * rows + 1.1)
-    figure, (there, back) = plt.subplots(1, 2, figsize=size, layout="constrained")
+    rows, panels = len(weights), 2 if twice is None else 3
+    size = (3.9 * panels, 0.44 * rows + 1.1)
+    figure, (there, *back) = plt.subplots(1, panels, figsize=size, layout="constrained")
     draw_processes(there, "forward: a copy for each, then a sum", weights)
-    draw_processes(back, "backward: again a copy for each, then a sum", weights)
-    for row, (weight, gradient) in enumerate(zip(weights, found)):
+    for row, weight in enumerate(weights):
         draw_wire(there, LEFT, MIDDLE, row, rows, "1")
         draw_wire(there, MIDDLE, RIGHT, row, rows, weight)
-        draw_wire(back, RIGHT, MIDDLE, row, rows, "1")
-        draw_wire(back, MIDDLE, LEFT, row, rows, gradient)
     write_ends(there, rows, "x\n1", f"y\n{sum(weights)}")
-    write_ends(back, rows, f"gradient\nof x\n{total}", "gradient\nof y\n1")
+    draw_back(back[0], "backward: again a copy, then a sum", weights, found, total)
+    if twice is not None:
+        fourfold = [rows * number for number in found]
+        draw_back(back[1], "backward, wrong: two sums", weights, fourfold, twice, rows)
     return figure
+
+
+def draw_back(ax: Axes, title: str, weights: Sequence, found: Sequence, total, given=1) -> None:
+    """The gradient of y comes to every process as `given`, and leaves it as what was found."""
+    rows = len(weights)
+    draw_processes(ax, title, weights)
+    for row, gradient in enumerate(found):
+        draw_wire(ax, RIGHT, MIDDLE, row, rows, given)
+        draw_wire(ax, MIDDLE, LEFT, row, rows, gradient)
+    write_ends(ax, rows, f"gradient\nof x\n{total}", "gradient\nof y\n1")
 
 
 def draw_processes(ax: Axes, title: str, weights: Sequence) -> None:
@@ -66,3 +80,75 @@ def draw_wire(ax: Axes, start: float, end: float, row: int, rows: int, number) -
 def write_ends(ax: Axes, rows: int, left: str, right: str) -> None:
     for place, text in ((LEFT, left), (RIGHT, right)):
         ax.text(place, (rows - 1) / 2, text, ha="center", va="center", color=theme.MUTED)
+
+
+def draw_ring(num_processes: int, step: int) -> Figure:
+    """People around a table, each with queries that stay, and the note that each has now.
+
+    Args:
+        num_processes: P.
+        step: how often every note has been passed to the neighbour on the right.
+    """
+    figure, ax = plt.subplots(figsize=(4.4, 4.4), layout="constrained")
+    turn = 2 * math.pi / num_processes
+    for rank in range(num_processes):
+        angle = rank * turn - math.pi / 2  # to the right: against the clock, seen from above
+        _write_box(ax, 1.0, angle, f"queries\nof {rank}", rank, "circle")
+        owner = (rank - step) % num_processes
+        _write_box(ax, 0.56, angle, f"note\nof {owner}", owner, "round", read=owner <= rank)
+        if num_processes > 1:
+            _draw_pass(ax, angle, turn)
+    ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
+    ax.set_axis_off()
+    return figure
+
+
+def _write_box(ax: Axes, far: float, angle: float, text: str, owner: int, shape: str, read=True):
+    """A box in the colour of the process that it comes from; hatched, if it is not read."""
+    colour = theme.HEADS[owner % len(theme.HEADS)] if read else theme.PAPER
+    box = {"boxstyle": shape, "facecolor": colour, "edgecolor": theme.EDGE}
+    box |= {} if read else {"hatch": "///"}
+    place = (far * math.cos(angle), far * math.sin(angle))
+    look = {"color": theme.ink_on(colour), "ha": "center", "va": "center", "fontsize": 8}
+    ax.text(*place, text, bbox=box, **look)
+
+
+def _draw_pass(ax: Axes, angle: float, turn: float) -> None:
+    """An arrow from a note towards the place of the neighbour."""
+    start, end = ((0.56 * math.cos(a), 0.56 * math.sin(a)) for a in (angle, angle + turn))
+    look = {"arrowstyle": "->", "color": theme.MUTED, "shrinkA": 19, "shrinkB": 19}
+    ax.annotate("", end, start, arrowprops=look | {"connectionstyle": "arc3,rad=0.2"})
+
+
+def draw_sending(processes: Sequence, computing: Sequence, sending: Mapping) -> Figure:
+    """Seconds of computing and of sending in each way; a ring where two lines cross.
+
+    Args:
+        processes: numbers of processes.
+        computing: seconds of each, for each of these numbers.
+        sending: the same for the way "heads", "trading" or "ring".
+    """
+    figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    for (way, seconds), colour in zip(sending.items(), theme.HEADS[4:] + theme.HEADS[3:4]):
+        ax.plot(processes, seconds, WAYS[way], color=colour, label=f"sending: {way}")
+    ax.plot(processes, computing, "--", color=theme.MUTED, label="computing")
+    for one, other in ((sending["heads"], computing), (sending["ring"], sending["trading"])):
+        for place in crossings(processes, one, other):
+            ax.plot(*place, "o", ms=14, mfc="none", mec=theme.MUTED)
+    ax.set(xscale="log", yscale="log", xlabel="processes", ylabel="seconds, each process")
+    ax.set_xticks(processes, map(str, processes))
+    ax.minorticks_off()
+    figure.legend(frameon=False, loc="outside right upper")
+    return figure
+
+
+def crossings(xs: Sequence, one: Sequence, other: Sequence) -> list[tuple[float, float]]:
+    """Where two lines cross that are straight on logarithmic axes."""
+    ahead = [math.log(a / b) for a, b in zip(one, other)]
+    found = []
+    for i, (now, after) in enumerate(itertools.pairwise(ahead)):
+        if now * after < 0:
+            part = now / (now - after)
+            pairs = (xs[i : i + 2], one[i : i + 2])
+            found.append(tuple(a ** (1 - part) * b**part for a, b in pairs))
+    return found

@@ -19,7 +19,7 @@ def shown_source(name: str) -> str:
 
     Left out: the decorators `@checked` and `@in_float32`, calls of `require_...`, and every
     docstring line after the first. Everything else is the package's code to the letter. Of what
-    belongs together, `share+add_up`, it is one after the other.
+    belongs together, `give_out+add_up`, it is one after the other.
     """
     return "\n\n\n".join(map(_source_of, name.split("+")))
 
