@@ -72,3 +72,15 @@ def test_counts_stand_at_their_bars_and_yours_in_the_last_panel(bar):
     assert list(last.lines[0].get_xdata()) == [bar, bar]
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["many", "one"]
     assert fig.get_suptitle() == "T"
+
+
+def test_rivals_call_what_they_add_most_to_as_loud_as_that_is():
+    weights = np.full((2, 3, 4), 0.25)
+    scores = np.zeros((2, 3, 5))
+    scores[0, :, 4], scores[1, :, 2] = (1, 2, 3), (6, 5, 4)
+    fig = evidence.draw_rivals(weights, scores, rows="abc", columns="wxyz", cells=[(0, 1)])
+    first, second, calls = fig.axes
+    assert [bar.get_width() for bar in calls.patches] == [1, 2, 3, 6, 5, 4]
+    assert [t.get_text() for t in calls.texts] == ["4"] * 3 + ["2"] * 3
+    assert [t.get_text() for t in first.get_yticklabels()] == ["a", "b", "c"]
+    assert len(first.patches) == len(second.patches) == 1

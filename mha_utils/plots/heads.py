@@ -42,9 +42,9 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
         x = (start + end) / 2 + (start - end) / 2 * np.cos(turn)
         ax.plot(x, 0.8 + height * np.sin(turn), color=colour, linewidth=1.8)
         ax.plot(end, 0.8, marker="v", color=colour, markersize=6)
-        ax.text((start + end) / 2, 1.0 + height, name, ha="center", color=colour, fontsize=9.5)
-    ax.set(xlim=(0, widths.sum()), ylim=(-0.8, 8))
-    ax.set_title(title)
+        look = {"ha": "center", "va": "bottom", "color": colour, "fontsize": 9.5}
+        ax.text((start + end) / 2, 1.0 + height, name, **look)
+    ax.set(xlim=(0, widths.sum()), ylim=(-0.8, 8.4), title=title)
     ax.axis("off")
     return ax
 

@@ -32,16 +32,8 @@ def attention_with_numpy(q, k, v):
     return scores.softmax(dim=-1) @ v
 
 
-def look_ahead(offsets, seq_len):
-    weights = torch.zeros(len(offsets), seq_len, seq_len)
-    for head, offset in enumerate(offsets):
-        for query in range(seq_len):
-            weights[head, query, query + offset] = 1
-    return weights
-
-
-def without_circle(offsets, seq_len):
-    return torch.stack([torch.diag(torch.ones(seq_len - n), -n) for n in offsets])
+def relu(z):
+    return max(0.0, z)
 
 
 def no_return(B, T, D):
@@ -115,25 +107,15 @@ CHAPTER_02 = {
         (lambda heads, width: heads * min(8, width) // 32, "should be a number (float), got 0"),
         (lambda heads, width: min(1, heads / 4), "whatever their width"),
     ],
-    "check_lookup_weights": [
-        (
-            lambda offsets, n: torch.stack([torch.eye(n).roll(o, dims=1) for o in offsets]),
-            "the tokens that come after, not before",
-        ),
-        (
-            lambda offsets, n: torch.stack([torch.eye(n).roll(-o) for o in offsets]),
-            "`roll` without `dims`",
-        ),
-        (
-            lambda offsets, n: [torch.eye(n).roll(-o, dims=1) for o in offsets],
-            "should return a tensor, got list",
-        ),
-        (
-            lambda offsets, n: torch.cat([torch.eye(n).roll(-o, dims=1) for o in offsets]),
-            "should have shape (3, 5, 5), got (15, 5)",
-        ),
-        (without_circle, "the circle is cut"),
-        (look_ahead, "in your line `weights[head, query, query + offset] = 1`"),
+    "check_wish": [
+        (lambda previous, named, flag: previous + named, "the flag is not used"),
+        (lambda p, n, f: relu(p + f - 1) + relu(n - f), "the flag the wrong way round"),
+        (lambda p, n, f: relu(n + f - 1), "where is the child before?"),
+        (lambda p, n, f: relu(p - f), "where is the named child?"),
+        (lambda p, n, f: relu(p - f) + relu(n + f), "the named child without its - 1"),
+        (lambda p, n, f: p + n + f, "the same bonus for every child"),
+        (lambda p, n, f: p - f + n + f - 1, "without a ReLU"),
+        (lambda p, n, f: int(n if f else p), "should be a number (float), got 0"),
     ],
 }
 CHAPTER_03 = {

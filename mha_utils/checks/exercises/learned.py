@@ -2,41 +2,31 @@
 
 import numpy as np
 
+from mha_utils.checks.numbers import Numbers
 from mha_utils.checks.tensors import Tensors
 
 
-def _offsets(sizes, random) -> dict:
-    seq_len = sizes.T + 3
-    return {"offsets": random.integers(0, seq_len, size=sizes.Dh).tolist(), "seq_len": seq_len}
+def _wish(previous, named, flag):
+    return float(named if flag else previous)
 
 
-def _lookup_weights(offsets, seq_len):
-    place = np.arange(seq_len)
-    back = (place[:, None] - place[None, :]) % seq_len
-    return (back[None] == np.array(offsets)[:, None, None]).astype(float)
-
-
-check_lookup_weights = Tensors(
-    asks="`answer(offsets, seq_len)`: (H, T, T), head h looks offsets[h] back, on a circle.",
-    constants=_offsets,
-    solve=_lookup_weights,
+check_wish = Numbers(
+    asks="`answer(previous, named, flag)`: 1.0 for the child that the flag asks for, else 0.0.",
+    tried=tuple((float(p), float(n), float(f)) for f in (0, 1) for n in (0, 1) for p in (0, 1)),
+    solve=_wish,
     mistakes={
-        "the tokens that come after, not before": lambda offsets, t: _lookup_weights(
-            [-n % t for n in offsets], t
+        "both wishes at once: the flag is not used": lambda p, n, f: p + n,
+        "both wishes at once, and 1 for either: the flag is not used": lambda p, n, f: max(p, n),
+        "the flag the wrong way round": lambda p, n, f: _wish(n, p, f),
+        "the first question alone: where is the named child?": lambda p, n, f: max(0.0, p - f),
+        "the second question alone: where is the child before?": lambda p, n, f: max(
+            0.0, n + f - 1
         ),
-        "one head for all offsets: its rows are shared between them": lambda offsets, t: np.repeat(
-            _lookup_weights(offsets, t).mean(axis=0)[None], len(offsets), axis=0
+        "the flag is added: the same bonus for every child": lambda p, n, f: p + n + f,
+        "the named child without its - 1: it is wished for whatever is asked": lambda p, n, f: (
+            max(0.0, p - f) + max(0.0, n + f)
         ),
-        "the circle is cut: the first tokens look at nobody": lambda offsets, t: (
-            _lookup_weights(offsets, t) * np.tri(t)
-        ),
-        "`roll` without `dims`: the rows are shifted as one long line": lambda offsets, t: np.stack(
-            [np.roll(np.eye(t), -n) for n in offsets]
-        ),
-        "the token itself, for every head": lambda offsets, t: np.stack([np.eye(t)] * len(offsets)),
-        "one place too far: offset 0 is the token itself": lambda offsets, t: _lookup_weights(
-            [n + 1 for n in offsets], t
-        ),
+        "without a ReLU: below 0 nothing is cut off": lambda p, n, f: (p - f) + (n + f - 1),
     },
 )
 
