@@ -52,5 +52,5 @@ def test_dots_lie_on_the_roof():
     assert roof == [(4, 40), (10, 100), (5000, 100)]
     assert dots == [[(5, 50)], [(2, 20)], [(40, 100)], [(80, 100)]]
     words = [t.get_text() for t in ax.texts if t.get_text()]
-    assert words[:2] == ["x: 50 %", "y: 100 %"]
+    assert words[:2] == ["x: up to 50 %", "y: up to 100 %"]
     assert ax.figure.get_suptitle() == "Roof"

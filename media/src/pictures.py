@@ -62,7 +62,7 @@ LIT = {
     "07": ("q kᵀ / √Dh", "softmax"),
     "08": ("dropout",),
     "09": ("weights · v", "concat", "out"),
-    "11": tuple(name for name, _ in STEPS),
+    "11": ("q kᵀ / √Dh", "mask", "softmax", "weights · v"),
     "12": tuple(name for name, _ in STEPS),
     "10": tuple(name for name, _ in STEPS),
     "13": ("q k v", "softmax"),

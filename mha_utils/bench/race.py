@@ -35,7 +35,7 @@ def with_kept_maps(q, k, v, hidden, scores, weights):
 def flash_attention(q, k, v, is_causal=True, block=64):
     """softmax(q kᵀ / √Dh) v, where q, k and v have one shape, with one tile at a time."""
     length, head_dim = q.shape[-2:]
-    heads = []
+    rows = []
     for start in range(0, length, block):
         queries = q[..., start : start + block, :] / head_dim**0.5
         largest = torch.full_like(queries[..., :1], -torch.inf)  # the notes are empty
@@ -54,8 +54,8 @@ def flash_attention(q, k, v, is_causal=True, block=64):
             # 3. add the votes, and what they voted for
             total = total * shrink + votes.sum(dim=-1, keepdim=True)
             gathered = gathered * shrink + votes @ values
-        heads.append(gathered / total)
-    return torch.cat(heads, dim=-2)
+        rows.append(gathered / total)
+    return torch.cat(rows, dim=-2)
 
 
 class OneCallMultiHeadAttention(MultiHeadAttention):

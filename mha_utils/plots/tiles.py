@@ -32,7 +32,7 @@ def draw_sweep(seq_len: int, block: int) -> Axes:
         ("v", "across", -FAR - THICK, now),
     ):
         _strip(ax, name, along, place, count, lit)
-    _notes(ax, (row + 0.5) / count, (row + 1) / count)
+    _notes(ax, (row + 0.5) / count, (now + 0.5) / count, row / count)
     if count >= 8:
         _words(ax, count, row, now)
     _legend(ax)
@@ -78,13 +78,20 @@ def _strip(ax: Axes, name: str, along: str, place: float, count: int, lit: int |
     ax.text(*at, name, ha="center" if along == "down" else "right", va="center")
 
 
-def _notes(ax: Axes, middle: float, end: float) -> None:
-    """The three notes beside the row, which end as a block of the output."""
+def _notes(ax: Axes, middle: float, tile: float, top: float) -> None:
+    """The three notes beside the row: the tile feeds them, and they end as a block of the output.
+
+    Args:
+        ax: what is drawn on.
+        middle: where the row's middle is.
+        tile, top: the upper edge of the tile in the small memory, across and down.
+    """
     box = {"boxstyle": "round", "facecolor": SMALL, "edgecolor": "none"}
     ink = theme.ink_on(SMALL)
     ax.text(1.16, middle, "largest\ntotal\ngathered", bbox=box, color=ink, fontsize=9, **MIDDLE)
     arrow = {"arrowstyle": "-|>", "color": theme.MUTED, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (1.04, middle), (end, middle), arrowprops=arrow)
+    bent = arrow | {"connectionstyle": "arc3,rad=-0.25"}
+    ax.annotate("", (1.04, middle - 0.02), (tile, top), arrowprops=bent)
     ax.annotate("", (1.495, middle), (1.275, middle), arrowprops=arrow)
     ax.text(1.385, middle + 0.02, "gathered\n/ total", fontsize=8, ha="center", va="top")
 
@@ -127,7 +134,7 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
     """Draw the roof of a machine and, below it, what a layer and its attention alone can reach.
 
     Args:
-        dots: name -> operations with each byte, of the layer and of its attention alone.
+        dots: name -> operations per byte, of the layer and of its attention alone.
         most: operations a second.
         bytes_a_second: what travels between the large memory and the arithmetic.
     """
@@ -139,7 +146,7 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
         places = [(x, min(most, bytes_a_second * x)) for x in pair]
         for place, face in zip(places, (colour, theme.PAPER)):
             ax.plot(*place, "o", color=colour, markerfacecolor=face, markersize=9)
-        text = f"{name}: {100 * places[0][1] / most:.0f} %"
+        text = f"{name}: up to {100 * places[0][1] / most:.0f} %"
         ax.annotate(text, places[0], (8, -16), textcoords="offset points", color=colour)
         arrow = {"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 5}
         ax.annotate("", places[1], places[0], arrowprops=arrow)
@@ -150,7 +157,7 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
     ticks = [4, 16, 64, round(edge), 512, 2048]
     ax.set_xticks(ticks, list(map(str, ticks)))
     ax.set_xticks([], minor=True)
-    ax.set(xlabel="operations with each byte", ylabel="operations a second")
+    ax.set(xlabel="operations per byte", ylabel="operations a second")
     ax.set_ylim(most / 60, 2.2 * most)
     ax.figure.suptitle(title)
     return ax
