@@ -214,3 +214,12 @@ def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back():
         mean = (q[:, 0, 1] * k[:, 0, 0]).sum(-1).mean() / 48**0.5
         assert late.mean_score(model, distance) == pytest.approx(mean.item(), abs=1e-4)
     assert late.mean_score(late.train_small("none", steps=1), 7) is not None
+
+
+def test_where_the_last_symbol_looks_is_told_by_head_and_distance():
+    model = late.train_small("alibi", steps=1)
+    looks = late.looks_back(model, length=40, num_sequences=1)
+    assert looks.shape == (4, 40)
+    batch = drawn_with(LateRepeat(40), 0)
+    weights = model(batch.inputs[:1])[1][0][0]
+    assert (looks[2, 3] - weights[2, 39, 36]).abs() < 1e-6

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
 from mha_utils import theme
-from mha_utils.plots import places
+from mha_utils.plots import crowds, places
 from mha_utils.plots.places import ANSWER, ASKED, COPIES, SEEN
 
 matplotlib.use("agg")
@@ -63,7 +63,18 @@ def test_a_long_text_is_wrapped_and_a_line_marks_the_end_of_training():
     (line,) = ax.lines
     assert list(line.get_xdata()) == [1, 1]  # after the third cell, which begins the second line
     assert line.get_color() == SEEN
-    assert not places.draw_texts({"T": EARLY}, trained=10).lines
+    assert len(places.draw_texts({"T": EARLY}, trained=10).lines) == 1
+    assert not places.draw_texts({"T": EARLY}, trained=11).lines
+
+
+def test_the_question_goes_to_the_last_copy_at_a_trained_place():
+    ax = places.draw_texts({"T": EARLY}, trained=7, per_line=10)
+    ask, late = (t for t in ax.texts if isinstance(t, Annotation))
+    assert (ask.xyann, ask.xy) == ((9.5, 1.5), (4.5, 2.5))
+    assert (late.xyann[0], late.xy[0]) == (9.5, 7.5)
+    named = {t.get_text(): t.get_color() for t in ax.texts}
+    assert named["layer 0 noted it at a trained place"] == ANSWER
+    assert named["no row was trained here"] != ANSWER
 
 
 def test_two_texts_end_below_each_other():
@@ -91,6 +102,14 @@ def test_a_kind_looks_the_same_whatever_is_drawn_beside_it():
     assert alone.get_linestyle() == beside.lines[1].get_linestyle()
     assert list(alone.get_ydata()) == [1, 0.5, 0]
     assert [label.get_text() for label in beside.get_xticklabels()] == ["32", "64"]
+    assert [t.get_text() for t in beside.texts] == ["a 1.00", "c 0.00"]
+
+
+def test_names_at_the_ends_of_lines_stand_apart():
+    ends = {"a": [0.01], "b": [0.9], "c": [0.02]}
+    ax = places.draw_kinds([32], ends, tuple("abc"))
+    at = {t.get_text()[0]: t.get_position()[1] for t in ax.texts}
+    assert at == pytest.approx({"a": 0.01, "b": 0.9, "c": 0.1})
 
 
 def test_tickets_are_drawn_for_the_first_heads():
@@ -100,7 +119,7 @@ def test_tickets_are_drawn_for_the_first_heads():
 
 
 def test_a_crowd_is_a_bar_with_a_slice_for_each_key():
-    (ax,) = places.draw_crowds({3.0: [torch.tensor([0.5, 0.5]), torch.tensor([0.4, 0.3, 0.3])]})
+    (ax,) = crowds.draw_crowds({3.0: [torch.tensor([0.5, 0.5]), torch.tensor([0.4, 0.3, 0.3])]})
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.5, 0.5, 0.4, 0.3, 0.3])
     assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, 0.5, 0, 0.4, 0.7])
     assert [t.get_text() for t in ax.texts] == ["0.50", "0.40"]
@@ -108,9 +127,27 @@ def test_a_crowd_is_a_bar_with_a_slice_for_each_key():
 
 
 def test_dips_stand_above_what_the_layer_likes():
-    above, below = places.draw_dips({1: [1, 0.5], 4: [1, 0]}, [15, 16], [3.0, -1.0, 2.0], 20)
+    above, below = crowds.draw_dips({1: [1, 0.5], 4: [1, 0]}, [15, 16], [3.0, -1.0, 2.0], 20)
     assert [list(line.get_ydata()) for line in above.lines[:2]] == [[1, 0.5], [1, 0]]
     assert list(below.lines[0].get_xdata()) == [1, 2, 3]
     assert list(below.lines[0].get_ydata()) == [3.0, -1.0, 2.0]
     for ax in (above, below):
         assert list(ax.lines[-1].get_xdata()) == [19.5, 19.5]
+
+
+def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_to_be():
+    ax = crowds.draw_laboratory(27, 8, near=3, hidden=2)
+    colours = [to_hex(p.get_facecolor(), keep_alpha=True) for p in ax.patches]
+    assert [colours.count(colour) for colour in dict.fromkeys(colours)] == [2, 8, 2, 1]
+    said = {t.get_text(): t.get_position()[0] for t in ax.texts}
+    assert said["8 keys, all shown 27 places back"] == 2 + 4
+    assert said["3 keys where they are"] == 13
+
+
+def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_the_wanted_one():
+    ((one, two),) = crowds.draw_hands([4.0, 8.0], [10])
+    tips = [[t.xy for t in ax.texts if isinstance(t, Annotation)] for ax in (one, two)]
+    assert tips[0] == [pytest.approx((1, 0), abs=1e-9), pytest.approx((0, -1), abs=1e-9)]
+    assert tips[1] == [pytest.approx((0.5**0.5, 0.5**0.5)), pytest.approx((1, 0), abs=1e-9)]
+    assert (one.get_title(), two.get_title()) == ("once in 4.0 places", "once in 8.0 places")
+    assert "10 back" in [t.get_text() for t in one.texts]

@@ -1,5 +1,6 @@
 """The dials of rotary positions: what they compute, refuse, and how keys and pointer move them."""
 
+import math
 import re
 
 import pytest
@@ -8,7 +9,8 @@ from view_host import needs_browser
 from view_pictures import of
 from view_watch import play, stage
 
-from mha_utils import MultiHeadAttention, Rotary, widgets
+from mha_utils import MultiHeadAttention, Rotary, theme, widgets
+from mha_utils.widgets import position_dials
 from tools.browser.lab import browser
 
 Q, K = torch.randn(2, 8, generator=torch.Generator().manual_seed(3)).double()
@@ -49,6 +51,16 @@ def test_the_finding_in_full():
         "Query at place 10, key at place 7, 3 apart: the products add up to −1.98, "
         "and divided by √2 that is the score, −1.40."
     )
+
+
+def test_the_last_strip_of_the_still_is_the_score(monkeypatch):
+    monkeypatch.setattr(position_dials, "picture", lambda finding, grids: grids)
+    (grid,) = widgets.PositionDials(torch.ones(2), torch.ones(2), key_place=7, distance=3).still()
+    assert grid.rows == ["pair 0: −1.98", "score: −1.40"]
+    assert [cell.marked for cell in grid.cells[-1][:5]] == [False, False, False, True, False]
+    for row in grid.cells:  # of one pair: what it adds, and the score
+        assert row[0].colour == theme.signed_colour(1)
+        assert row[3].colour == theme.signed_colour(math.cos(3))
 
 
 ERRORS = {

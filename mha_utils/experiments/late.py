@@ -120,3 +120,13 @@ def mean_score(model: PlacedModel, distance: int) -> float:
     if layer.rotary is not None:
         q = layer.rotary(q, torch.full(q.shape[-2:-1], distance))
     return (q @ k.mT).mean().item() / q.shape[-1] ** 0.5
+
+
+@torch.no_grad()
+def looks_back(
+    model: PlacedModel, seed: int = 0, length: int = 256, num_sequences: int = 64
+) -> torch.Tensor:
+    """Where the last symbol looks in the first layer, (H, distance): the mean over many texts."""
+    batch = LateRepeat(length).draw(num_sequences, torch.Generator().manual_seed(seed))
+    first_layer = model(batch.inputs)[1][0]
+    return first_layer[:, :, -1].mean(dim=0).flip(-1)

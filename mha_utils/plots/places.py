@@ -1,4 +1,4 @@
-"""Pictures of places: texts that are asked late, arrows that turn, what a crowd takes away."""
+"""Pictures of places: texts that are asked late, arrows that turn, who answers how late."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,12 @@ def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
     """Draw texts as a model reads them, a cell for each symbol, their ends below each other.
 
     Grey: before the first copy of the block. Blue: the copies. Dark blue: the last symbol, which
-    asks. Purple: what followed its earlier copies. Two arrows of the last line: the note (one
-    place back) and the question.
+    asks. Purple: what followed its earlier copies. Two arrows: the note (one place back) and the
+    question, to a copy at a trained place where a longer text has one.
 
     Args:
         texts: title -> what has `letters`, `start` and `period`.
-        trained: a line marks the end of so many cells in longer texts.
+        trained: a line marks the end of so many cells.
         per_line: so many cells stand side by side.
     """
     lines = [-(-len(text.letters) // per_line) for text in texts.values()]
@@ -56,15 +56,41 @@ def _draw_text(ax: Axes, text, top: float, shift: int, trained: int, per_line: i
         ax.add_patch(plt.Rectangle((x, y), 1, 1, **look))
         place = {"ha": "center", "va": "center", "fontsize": 7, "family": "monospace"}
         ax.text(x + 0.5, y + 0.53, letter, color=ink, **place)
-    if trained < len(text.letters):
+    if trained <= len(text.letters):
         x, y = corner(trained - 1)
         ax.plot([x + 1, x + 1], [y - 0.15, y + 1.15], color=SEEN, linewidth=2.5)
     (end, y), (answer, _) = corner(len(text.letters) - 1), corner(len(text.letters) - text.period)
     if end > answer > 0:
-        _draw_arrow(ax, end, answer, y + 1.1, ASKED)
-        _draw_arrow(ax, answer, answer - 1, y + 1.1, ANSWER)
-        ax.text(answer - 1, y + 1.9, "layer 0 notes", color=ANSWER, ha="right", va="center")
-        ax.text(end + 1, y + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
+        early = _early_answer(text, trained)
+        if early is None:
+            _draw_note(ax, end, answer, y)
+        else:
+            _draw_early_note(ax, (end, y), corner(early), (answer, y))
+
+
+def _early_answer(text, trained: int) -> int | None:
+    """Where an answer stands at a trained place of a longer text, the last of them."""
+    places = range(1, trained) if trained < len(text.letters) else ()
+    return max((i for i in places if _face(text, i) == ANSWER), default=None)
+
+
+def _draw_note(ax: Axes, end: float, answer: float, y: float) -> None:
+    """Two arrows below the last line: who asks whom, and what that one has noted."""
+    _draw_arrow(ax, end, answer, y + 1.1, ASKED)
+    _draw_arrow(ax, answer, answer - 1, y + 1.1, ANSWER)
+    ax.text(answer - 1, y + 1.9, "layer 0 notes", color=ANSWER, ha="right", va="center")
+    ax.text(end + 1, y + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
+
+
+def _draw_early_note(ax: Axes, end: tuple, early: tuple, late: tuple) -> None:
+    """One arrow across the lines to a trained place; a grey one to the last copy, which is not."""
+    look = {"arrowstyle": "-|>", "mutation_scale": 9, "color": ASKED, "linewidth": 1.4}
+    ax.annotate("", (early[0] + 0.5, early[1] + 1), (end[0] + 0.5, end[1]), arrowprops=look)
+    note = {"color": ANSWER, "ha": "left", "va": "center"}
+    ax.text(early[0] + 2, early[1] - 0.8, "layer 0 noted it at a trained place", **note)
+    _draw_arrow(ax, end[0], late[0], end[1] + 1.1, theme.MUTED)
+    ax.text(late[0] - 0.5, end[1] + 1.9, "no row was trained here", ha="right", va="center")
+    ax.text(end[0] + 1, end[1] + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
 
 
 def _face(text, i: int) -> str:
@@ -126,17 +152,33 @@ def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, tit
         lines: kind -> an accuracy for each length.
         kinds: all there are, in the order of their looks.
     """
-    ax = plt.subplots(figsize=(6, 3))[1]
-    for kind, right in lines.items():
+    ax = plt.subplots(figsize=(6.5, 3.2))[1]
+    heights = _apart([right[-1] for right in lines.values()])
+    for (kind, right), height in zip(lines.items(), heights):
         number = list(kinds).index(kind)
         look = {"color": theme.HEADS[number], "linestyle": STYLES[number], "linewidth": 2}
-        ax.plot(lengths, right, label=kind, **look)
+        ax.plot(lengths, right, label=kind, marker=".", markersize=9, **look)
+        name = f"{kind} {right[-1]:.2f}"
+        ax.text(lengths[-1] * 1.08, height, name, color=theme.HEADS[number], va="center")
     ax.set_xscale("log", base=2)
     powers = [n for n in lengths if n & (n - 1) == 0]
     ax.set_xticks(powers, list(map(str, powers)))
-    ax.set(ylim=(-0.03, 1.05), ylabel="accuracy", xlabel="tokens", title=title)
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.set(
+        xlim=(None, lengths[-1] * 1.05),
+        ylim=(-0.03, 1.05),
+        ylabel="accuracy",
+        xlabel="tokens",
+        title=title,
+    )
     return ax
+
+
+def _apart(heights: Sequence[float], least: float = 0.09) -> list[float]:
+    """The heights of labels: from the lowest up, each at least so much above the one before."""
+    moved, floor = dict.fromkeys(range(len(heights)), 0.0), -1.0
+    for i in sorted(moved, key=lambda i: heights[i]):
+        moved[i] = floor = max(heights[i], floor + least)
+    return list(moved.values())
 
 
 def draw_tickets(tickets: Sequence, slopes: Sequence[float], most: int = 4) -> Axes:
@@ -149,55 +191,3 @@ def draw_tickets(tickets: Sequence, slopes: Sequence[float], most: int = 4) -> A
     ax = draw_lines(range(len(tickets[0])), kept, xlabel="distance", title=title)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
-
-
-def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
-    """Draw a bar for each crowd: the share of the wanted key, then a slice for each far one.
-
-    Args:
-        weights: score of a far key -> for each crowd the weights, the wanted key first.
-    """
-    axes = plt.subplots(1, len(weights), figsize=(9, 2.4), sharey=True, squeeze=False)[1][0]
-    for ax, (score, crowds) in zip(axes, weights.items()):
-        for row, crowd in enumerate(np.asarray(crowd) for crowd in crowds):
-            colours = [SEEN] + [theme.FORBIDDEN] * (len(crowd) - 1)
-            look = {"color": colours, "edgecolor": "grey", "linewidth": 0.4}
-            ax.barh([row] * len(crowd), crowd, left=crowd.cumsum() - crowd, **look)
-            ax.text(1.02, row, f"{crowd[0]:.2f}", va="center", color=SEEN)
-        ax.set(title=f"each far key scores {score:g}", xticks=[], xlim=(0, 1.12))
-        ax.spines[["left", "bottom"]].set_visible(False)
-        ax.tick_params(left=False)
-    numbers = [len(crowd) - 1 for crowd in crowds]
-    axes[0].set_yticks(range(len(numbers)), [f"{n} far key{'s' * (n != 1)}" for n in numbers])
-    axes[0].invert_yaxis()
-    return list(axes)
-
-
-def draw_dips(
-    right: dict[int, Sequence], distances: Sequence[int], liking: Sequence[float], trained: int = 32
-) -> list[Axes]:
-    """Draw right answers by where a crowd stands, above what a layer gives for a distance.
-
-    Args:
-        right: size of the crowd -> right answers, one for each of the distances.
-        liking: the mean score of a key 1, 2, 3, ... places back.
-        trained: no distance in training was so large.
-    """
-    above, below = axes = plt.subplots(2, 1, figsize=(8, 4.8), sharex=True)[1]
-    for i, (number, line) in enumerate(right.items()):
-        look = {"alpha": (i + 2) / (len(right) + 1), "linewidth": 1 + i / 2, "marker": "."}
-        above.plot(distances, line, color=SEEN, label=f"crowd of {number}", **look)
-    above.set(ylabel="right answers", ylim=(-0.03, 1.05))
-    above.set_title("your RoPE model, 256 tokens: a crowd at one distance in layer 0")
-    above.legend(frameon=False, loc="lower left")
-    near = liking[0]
-    below.plot(range(1, len(liking) + 1), liking, color=SEEN, linewidth=2)
-    below.plot(1, near, "o", color=SEEN)
-    below.axhline(near, color="grey", linewidth=0.7)
-    below.text(2, near, " one place back", va="bottom", color="grey")
-    below.set(ylabel="mean score", ylim=(min(liking) - 1, near + 2), xlabel="distance")
-    below.set_title("its layer 0: what a key gets for its distance")
-    for ax in axes:
-        ax.axvline(trained - 0.5, linestyle=":", color="black")
-    below.text(trained, near + 1.8, "training ended here", va="top")
-    return list(axes)

@@ -90,17 +90,19 @@ class PositionDials(LiveView):
         )
 
     def still(self):
-        """What each pair adds at every distance, as a map; the present distance is marked."""
+        """What each pair adds at every distance, and below it the score; the present one marked."""
         table = self.every_product().T
-        largest = table.abs().max().clamp(min=1e-9)
+        scores = table.sum(dim=0, keepdim=True) / (2 * len(table)) ** 0.5
         cells = [
             [
                 Cell(theme.signed_colour(share), marked=far == self.distance)
                 for far, share in enumerate(row)
             ]
-            for row in (table / largest).tolist()
+            for part in (table, scores)
+            for row in (part / part.abs().max().clamp(min=1e-9)).tolist()
         ]
         rows = [f"pair {n}: {fixed(product)}" for n, product in enumerate(self.products())]
-        title = "product of each pair at distance 0 to 31; blue below 0, red above"
+        rows.append(f"score: {fixed(self.score())}")
+        title = "product of each pair, and the score, at distance 0 to 31; blue below 0, red above"
         columns = [str(far) for far in range(MOST + 1)]
         return picture(self.finding(), [Grid(title, cells, rows, columns, largest=(22, 22))])

@@ -1,0 +1,116 @@
+"""Pictures of crowds: what far keys take away, a laboratory for them, dials that come round."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from mha_utils import theme
+from mha_utils.plots.places import SEEN
+
+
+def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
+    """Draw a bar for each crowd: the share of the wanted key, then a slice for each far one.
+
+    Args:
+        weights: score of a far key -> for each crowd the weights, the wanted key first.
+    """
+    axes = plt.subplots(1, len(weights), figsize=(9, 2.4), sharey=True, squeeze=False)[1][0]
+    for ax, (score, crowds) in zip(axes, weights.items()):
+        for row, crowd in enumerate(np.asarray(crowd) for crowd in crowds):
+            colours = [SEEN] + [theme.FORBIDDEN] * (len(crowd) - 1)
+            look = {"color": colours, "edgecolor": "grey", "linewidth": 0.4}
+            ax.barh([row] * len(crowd), crowd, left=crowd.cumsum() - crowd, **look)
+            ax.text(1.02, row, f"{crowd[0]:.2f}", va="center", color=SEEN)
+        ax.set(title=f"each far key scores {score:g}", xticks=[], xlim=(0, 1.12))
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.tick_params(left=False)
+    numbers = [len(crowd) - 1 for crowd in crowds]
+    axes[0].set_yticks(range(len(numbers)), [f"{n} far key{'s' * (n != 1)}" for n in numbers])
+    axes[0].invert_yaxis()
+    return list(axes)
+
+
+def draw_dips(
+    right: dict[int, Sequence], distances: Sequence[int], scores: Sequence[float], asked: int = 27
+) -> list[Axes]:
+    """Draw right answers by where a crowd stands, above what a layer gives for a distance.
+
+    Args:
+        right: size of the crowd -> right answers, one for each of the distances.
+        scores: the mean score of a key 1, 2, 3, ... places back.
+        asked: training asked for no note so far back.
+    """
+    above, below = axes = plt.subplots(2, 1, figsize=(8, 4.8), sharex=True)[1]
+    for i, (number, line) in enumerate(right.items()):
+        look = {"alpha": (i + 2) / (len(right) + 1), "linewidth": 1 + i / 2, "marker": "."}
+        above.plot(distances, line, color=SEEN, label=f"crowd of {number}", **look)
+    above.set(ylabel="right answers", ylim=(-0.03, 1.05))
+    above.set_title("your RoPE model, 256 tokens: a crowd at one distance in layer 0")
+    above.legend(frameon=False, loc="lower left")
+    near = scores[0]
+    below.plot(range(1, len(scores) + 1), scores, color=SEEN, linewidth=2)
+    below.plot(1, near, "o", color=SEEN)
+    below.axhline(near, color="grey", linewidth=0.7)
+    below.text(2, near, " one place back", va="bottom", color="grey")
+    below.set(ylabel="mean score", ylim=(min(scores) - 1, near + 2), xlabel="distance")
+    below.set_title("its layer 0: the mean score of a key, by its distance")
+    for ax in axes:
+        ax.axvline(asked - 0.5, linestyle=":", color="black")
+    below.text(asked, near + 1.8, "training asked for no note from here on", va="top")
+    return list(axes)
+
+
+def draw_laboratory(distance: int, number: int, near: int = 15, hidden: int = 6) -> Axes:
+    """Draw the keys of a query in a row: near ones, then a crowd that is shown at one distance.
+
+    Args:
+        distance, number: where the crowd is said to stand, and how many keys are in it.
+        near: so many keys stand where they are.
+        hidden: so many cells stand for all that come before.
+    """
+    total = hidden + number + near
+    ax = plt.subplots(figsize=(9, 1.3))[1]
+    colours = ["none"] * hidden + [theme.FORBIDDEN] * number + ["#a9cde6"] * (near - 1)
+    for i, colour in enumerate([*colours, theme.QUERY]):
+        look = {"facecolor": colour, "edgecolor": "grey", "linewidth": 0.4}
+        ax.add_patch(plt.Rectangle((i, 0), 1, 1, **look))
+    below = {"ha": "center", "va": "top"}
+    ax.text(hidden / 2, -0.5, "hidden", **below)
+    said = f"{number} keys, all shown {distance} places back"
+    ax.text(hidden + number / 2, -0.5, said, color=theme.INK, **below)
+    ax.text(total, -0.5, f"{near} keys where they are", ha="right", va="top", color=theme.QUERY)
+    ax.text(total, 1.4, "the query", ha="right", va="bottom", color=theme.QUERY)
+    ax.set(xlim=(-0.2, total + 0.2), ylim=(-3.4, 3.4))
+    ax.axis("off")
+    return ax
+
+
+def draw_hands(periods: Sequence[float], distances: Sequence[int], wanted: int = 1) -> np.ndarray:
+    """Draw how far some dials have turned at some distances; in grey, at the wanted one.
+
+    Args:
+        periods: after so many places each dial has come round.
+        distances: a row of dials for each.
+    """
+    shape, size = (len(distances), len(periods)), (2.1 * len(periods), 2.0 * len(distances))
+    axes = plt.subplots(*shape, figsize=size, squeeze=False, subplot_kw={"aspect": "equal"})[1]
+    for row, distance in zip(axes, distances):
+        for ax, period in zip(row, periods):
+            ax.add_patch(plt.Circle((0, 0), 1, fill=False, color="lightgrey"))
+            _draw_hand(ax, wanted / period, theme.MUTED, 1.5)
+            _draw_hand(ax, distance / period, SEEN, 2.5)
+            ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+            ax.set_axis_off()
+        row[0].text(-1.5, 0, f"{distance} back", ha="right", va="center", color=SEEN)
+    for ax, period in zip(axes[0], periods):
+        ax.set_title(f"once in {period:.1f} places")
+    return axes
+
+
+def _draw_hand(ax: Axes, rounds: float, colour: str, width: float) -> None:
+    """An arrow that began at twelve o'clock and has turned so many rounds, clockwise."""
+    tip = np.sin(2 * np.pi * rounds), np.cos(2 * np.pi * rounds)
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, (0, 0), arrowprops=style)
