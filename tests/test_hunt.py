@@ -5,9 +5,10 @@ import re
 import pytest
 import torch
 
-from mha_utils import checks
+from mha_utils import MultiHeadAttention, checks
 from mha_utils.core.guards import require_seed
 from mha_utils.museum import MUSEUM, Hunt, bug, with_numbers
+from mha_utils.museum.hunt import BIRDS, WRONG_LINES, four_layers
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
@@ -115,3 +116,12 @@ def test_probes_of_the_keys_are_judged():
 
 def test_any_seed_of_a_generator_will_do():
     require_seed(2**63 - 1)
+
+
+def test_one_of_the_four_birds_has_the_right_layer():
+    layers = four_layers()
+    assert [name for name, kind in layers.items() if kind is MultiHeadAttention] == ["Wren"]
+    assert [bug(BIRDS[name]).module for name in ("Lark", "Robin", "Thrush")] == [
+        layers[name] for name in ("Lark", "Robin", "Thrush")
+    ]
+    assert WRONG_LINES == {"X": "F.softmax", "Y": "none: it is right", "Z": "masked_fill"}

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mha_utils.writing.waltz import Waltz, hum_on, learn, surprise
+from mha_utils.writing.waltz import Waltz, hum_on, learn, print_losses, surprise
 
 
 def dice(seed=0):
@@ -78,3 +78,12 @@ def test_humming_goes_on_with_the_likeliest_note_until_the_tune_is_long_enough()
     assert hum_on(Copies(Waltz()), given, 8) == [4, 7, 5, 4, 7, 5, 4, 7]
     assert given == [4, 7, 5]
     assert hum_on(Copies(Waltz()), [1, 2, 3, 0], 3) == [1, 2, 3, 0]
+
+
+def test_a_table_of_losses_has_a_column_for_each_title(capsys):
+    print_losses(["heard", "hummed"], ["Wren", 0.81, 0.84], ("Lark", 0.6, 1.9))
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["heard", "hummed"],
+        ["Wren", "0.8", "0.8"],
+        ["Lark", "0.6", "1.9"],
+    ]

@@ -1,11 +1,12 @@
-"""A game: suspects without a name, an accusation, a score sheet."""
+"""A game: suspects without a name, an accusation, a score sheet; and the cast of chapter 12."""
 
 import random
 
 import torch
 
 from mha_utils.core.guards import require_seed
-from mha_utils.museum.rooms import MUSEUM
+from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.museum.rooms import MUSEUM, bug
 from mha_utils.museum.steps import Steps
 
 LEVELS = {
@@ -15,6 +16,18 @@ LEVELS = {
     4: ("extending",),
 }
 SUSPECTS = 3
+BIRDS = {  # of chapter 12, and what their layers are; here, so that no cell tells
+    "Lark": "merge without transpose",
+    "Robin": "q and k swapped",
+    "Thrush": "detached scores",
+    "Wren": "",
+}
+WRONG_LINES = {"X": "F.softmax", "Y": "none: it is right", "Z": "masked_fill"}  # of its suspects
+
+
+def four_layers() -> dict[str, type]:
+    """Bird -> the class of its attention layer: one of the four is right."""
+    return {name: bug(what).module if what else MultiHeadAttention for name, what in BIRDS.items()}
 
 
 class Hunt:

@@ -1,6 +1,7 @@
 """Waltzes for chapter 12: how they are drawn, how a model learns to hum them, how well it hums."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -62,3 +63,10 @@ def hum_on(model: nn.Module, notes: list[int], length: int) -> list[int]:
     while len(notes) < length:
         notes = [*notes, model(torch.tensor([notes]))[0, -1].argmax().item()]
     return notes
+
+
+def print_losses(titles: Sequence[str], *rows: Sequence) -> None:
+    """Print a table of losses: a name and its numbers in each row."""
+    print(" " * 27, *(f"{title:>17}" for title in titles))
+    for name, *losses in rows:
+        print(f"{name:27}", *(f"{loss:17.1f}" for loss in losses))
