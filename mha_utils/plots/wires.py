@@ -50,7 +50,8 @@ def draw_back(ax: Axes, title: str, weights: Sequence, found: Sequence, total, g
     for row, gradient in enumerate(found):
         draw_wire(ax, RIGHT, MIDDLE, row, rows, given)
         draw_wire(ax, MIDDLE, LEFT, row, rows, gradient)
-    write_ends(ax, rows, f"gradient\nof x\n{total}", "gradient\nof y\n1")
+    added = "1" if given == 1 else f"{given} × 1\n= {given}"  # all of them have it
+    write_ends(ax, rows, f"gradient\nof x\n{total}", f"gradient\nof y\n{added}")
 
 
 def draw_processes(ax: Axes, title: str, weights: Sequence) -> None:
