@@ -1,7 +1,5 @@
 """Likely wrong answers to the exercises of chapter 16."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 
@@ -33,14 +31,6 @@ def best_of_all_rows(scores, k):
 
 
 CHAPTER_16 = {
-    "check_loss_floor": [
-        (lambda choices, letters: math.log2(choices) / letters, "bits (log2), not nats"),
-        (lambda choices, letters: math.log(choices), "of a whole story, not of a letter"),
-        (lambda choices, letters: 1 / choices, "the chance of a story, not its surprise"),
-        (lambda choices, letters: math.log(1 / choices) / letters, "negative logarithm"),
-        (lambda choices, letters: choices / letters, "the logarithm is missing"),
-        (lambda choices, letters: math.log(choices) // letters, "got 0"),
-    ],
     "check_next_letter_loss": [
         (lambda s, i: shifted(s, i, slice(-1)), "for itself, which the model has just read"),
         (lambda s, i: -shifted(s, i), "minus the logarithm"),

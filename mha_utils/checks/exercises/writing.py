@@ -1,29 +1,8 @@
 """Exercises about a model that writes (chapter 16)."""
 
-import math
-
 import numpy as np
 
-from mha_utils.checks.numbers import Numbers
 from mha_utils.checks.tensors import Tensors
-
-check_loss_floor = Numbers(
-    asks="`answer(choices, letters)`: the lowest mean loss in nats a letter, for equal chances.",
-    tried=((294_912, 148), (2, 1), (1, 10), (26**5, 5)),
-    solve=lambda choices, letters: math.log(choices) / letters,
-    mistakes={
-        "bits (log2), not nats": lambda choices, letters: math.log2(choices) / letters,
-        "log10, not the natural logarithm": lambda choices, letters: math.log10(choices) / letters,
-        "the nats of a whole story, not of a letter": lambda choices, letters: math.log(choices),
-        "the chance of a story, not its surprise": lambda choices, letters: 1 / choices,
-        "the logarithm is missing": lambda choices, letters: choices / letters,
-        "as if every letter were one of `choices`": lambda c, letters: math.log(c) * letters,
-        "letters inside the logarithm": lambda choices, letters: math.log(choices / letters),
-        "a chance below 1 has a negative logarithm: surprise is minus that": (
-            lambda choices, letters: -math.log(choices) / letters
-        ),
-    },
-)
 
 
 def _letters(sizes, random) -> dict:
