@@ -1,7 +1,5 @@
 """Pictures of what a writer reads: the letters of a text in colours."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -13,7 +11,7 @@ HEIGHT = 0.4  # of a line
 
 
 def draw_letters(
-    texts: dict[str, tuple[str, Sequence[float]]],
+    texts: dict[str, tuple],
     *,
     width=56,
     most=1.0,
