@@ -137,7 +137,7 @@ def draw(chances: Float[Tensor, "B letters"], generator: torch.Generator) -> Int
 
 @torch.no_grad()
 def write(
-    model: Writer,
+    model: nn.Module,
     start: str = "Once",
     number: int = 1,
     temperature: float = 0.7,
@@ -148,7 +148,7 @@ def write(
     """Let the model go on from a start, letter by letter, until each story ends.
 
     Args:
-        model: a `Writer`.
+        model: a `Writer`; without a cache, any module that is called like it and has its places.
         start: how each story begins, in letters that occur in stories.
         number: how many stories.
         temperature: below 1 the likely letters become likelier still.
