@@ -31,7 +31,7 @@ MACHINES = (  # what stands for another processor, or another number of threads
 
 def trains(path: Path) -> bool:
     """Whether a chapter trains a model before the reader's eyes."""
-    training = r"from mha_utils\.experiments\.train import [^\\]*\b(train|Recipe)\b"
+    training = r"from mha_utils\.experiments\.train import [^\\]*\b(train|Recipe)\b|\.train_small\("
     return bool(re.search(training, path.read_text()))
 
 
