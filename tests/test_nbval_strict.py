@@ -11,6 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools.notebooks import LIVE, STATE
+from tools.suite import nbval_strict
 from tools.suite.comparing import same_text
 
 DOT = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
@@ -176,3 +177,20 @@ def test_what_the_chapters_gave_is_kept_for_the_site(tmp_path, monkeypatch):
 )
 def test_only_the_last_printed_digit_is_forgiven(new, stored, same):
     assert same_text(new, stored) is same
+
+
+@pytest.mark.parametrize(("deaths", "is_started"), [(0, True), (1, True), (2, False)])
+def test_a_kernel_that_dies_at_its_start_is_started_once_more(monkeypatch, deaths, is_started):
+    left = ["died"] * deaths
+
+    def start(kernel, name):
+        if left:
+            raise RuntimeError(left.pop())
+        kernel.name = name
+
+    monkeypatch.setattr(nbval_strict.Kernel.__base__, "__init__", start)
+    if is_started:
+        assert nbval_strict.Kernel("python3").name == "python3"
+    else:
+        with pytest.raises(RuntimeError, match="died"):
+            nbval_strict.Kernel("python3")

@@ -61,6 +61,13 @@ class Kernel(nbval.plugin.RunningKernel):
 
     afterwards = ""
 
+    def __init__(self, *given, **options):
+        """Its ports are found free before it takes them: if another was quicker, begin again."""
+        try:
+            super().__init__(*given, **options)
+        except RuntimeError:  # it died before the first cell
+            super().__init__(*given, **options)
+
     def execute_cell_input(self, source: str, allow_stdin=None) -> str:
         fixed = os.environ.get("MHA_THREADS") or not self.afterwards
         expressions = {} if fixed else {"threads": self.afterwards}
