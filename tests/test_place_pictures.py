@@ -147,7 +147,7 @@ def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_t
 def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_the_wanted_one():
     ((one, two),) = crowds.draw_hands([4.0, 8.0], [10])
     tips = [[t.xy for t in ax.texts if isinstance(t, Annotation)] for ax in (one, two)]
-    assert tips[0] == [pytest.approx((1, 0), abs=1e-9), pytest.approx((0, -1), abs=1e-9)]
-    assert tips[1] == [pytest.approx((0.5**0.5, 0.5**0.5)), pytest.approx((1, 0), abs=1e-9)]
+    assert tips[0] == [pytest.approx((0, 1), abs=1e-9), pytest.approx((-1, 0), abs=1e-9)]
+    assert tips[1] == [pytest.approx((0.5**0.5, 0.5**0.5)), pytest.approx((0, 1), abs=1e-9)]
     assert (one.get_title(), two.get_title()) == ("once in 4.0 places", "once in 8.0 places")
     assert "10 back" in [t.get_text() for t in one.texts]

@@ -235,17 +235,6 @@ def test_arcs_lead_from_the_query_to_the_answer():
         plots_heads.draw_arcs(words, {"far": (1, 4)})
 
 
-def test_a_strip_has_every_letter_on_the_colour_of_its_share():
-    ax = plots_heads.draw_strips("a b", {"one": [0.0, 0.25, 0.75], "two": torch.ones(3)}, title="T")
-    assert [t.get_text() for t in ax.texts] == list("a ba b")
-    assert [t.get_color() for t in ax.texts[1:3]] == [theme.INK, theme.PAPER]
-    assert ax.collections[0].get_array().flatten().tolist() == [0, 0.25, 0.75, 1, 1, 1]
-    assert labels(ax.yaxis) == ["one", "two"]
-    assert ax.yaxis_inverted()  # the first is above
-    with pytest.raises(ValueError, match=r"^'far' must have 2 shares, got 1$"):
-        plots_heads.draw_strips("ab", {"far": [1.0]})
-
-
 def test_two_visitors_of_a_circle_have_a_colour_each_and_so_have_their_arrows():
     visitors = {2: [1, 0], 1: [0]}
     names = {2: "Nina", 0: "Bo"}

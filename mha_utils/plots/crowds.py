@@ -110,7 +110,7 @@ def draw_hands(periods: Sequence[float], distances: Sequence[int], wanted: int =
 
 
 def _draw_hand(ax: Axes, rounds: float, colour: str, width: float) -> None:
-    """An arrow that began at twelve o'clock and has turned so many rounds, clockwise."""
-    tip = np.sin(2 * np.pi * rounds), np.cos(2 * np.pi * rounds)
+    """An arrow that began on the right and has turned so many rounds, as in `draw_turned`."""
+    tip = np.cos(2 * np.pi * rounds), np.sin(2 * np.pi * rounds)
     style = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip, (0, 0), arrowprops=style)

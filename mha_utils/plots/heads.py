@@ -49,35 +49,6 @@ def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -
     return ax
 
 
-def draw_strips(text: str, strips: dict, *, title="") -> Axes:
-    """Draw a text once for each name, every letter on the colour of its share.
-
-    Args:
-        strips: name -> the shares of the letters, numbers or a tensor.
-
-    Raises:
-        ValueError: if a strip has not one share for each letter.
-    """
-    for name, shares in strips.items():
-        if len(shares) != len(text):
-            raise ValueError(f"{name!r} must have {len(text)} shares, got {len(shares)}")
-    size = min(0.17, 11 / len(text))  # of a letter, in inches
-    _, ax = plt.subplots(figsize=(size * len(text), 0.3 * len(strips)))
-    shares = np.stack([np.asarray(row, dtype=float) for row in strips.values()])
-    ax.pcolormesh(shares, cmap=theme.WEIGHTS, vmin=0, vmax=1, edgecolors=theme.PAPER, linewidth=0.6)
-    for (row, column), share in np.ndenumerate(shares):
-        colour = theme.INK if share < 0.5 else theme.PAPER
-        place = {"x": column + 0.5, "y": row + 0.5, "ha": "center", "va": "center"}
-        ax.text(**place, s=text[column], family="monospace", fontsize=72 * size, color=colour)
-    ax.set_yticks(np.arange(len(strips)) + 0.5, list(strips))
-    ax.set_xticks([])
-    ax.tick_params(length=0)
-    ax.invert_yaxis()
-    ax.spines[:].set_visible(False)
-    ax.set_title(title)
-    return ax
-
-
 def draw_visitors(
     held: Sequence,
     visitors: dict[int, Sequence[int]],
