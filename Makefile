@@ -53,7 +53,7 @@ badges: $(VENV)/lab,test.ok  ## README's badges, of `repository` in pyproject.to
 	@$(BIN)/python -m tools.badges
 
 tweaks: $(VENV)/lab,test.ok  ## change what readers change, in the chapters that train, too
-	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks.py tests/test_facts_can_fail.py
+	@MHA_SLOW_TWEAKS=1 $(BIN)/python -m pytest tests/test_tweaks*.py tests/test_facts_can_fail.py
 
 edits: $(VENV)/lab,test.ok  ## change what nobody chose: does a cell below break? (EDITS_FLAGS)
 	@$(BIN)/python -m tools.edits $(EDITS_FLAGS)

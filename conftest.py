@@ -8,10 +8,11 @@ os.environ["MHA_EDITS"] = "raise"  # no cell is left out: every error is seen
 pytest_plugins = ["tools.suite.nbval_strict", "tools.suite.report"]
 
 FIRST = ("02_", "12_", "13_", "11_", "test_lab.py", "test_site.py", "test_fused.py", "test_browser")
+FIRST += ("test_tweaks",)
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Chapters, then browsers, of which the site takes the chapters as executed; then the rest."""
+    """Chapters, then browsers (the site takes the chapters as executed), tweaks, and the rest."""
     items.sort(key=lambda item: rank(item.path.name))
 
 

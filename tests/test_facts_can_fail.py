@@ -4,7 +4,7 @@ import functools
 
 import pytest
 from fact_breaker import is_breakable
-from test_tweaks import SLOW, TABLES
+from tweaking import SLOW, TABLES
 
 from tools.notebooks import FOLDER, chapters
 from tools.planting import in_a_fork
