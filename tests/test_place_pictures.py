@@ -29,11 +29,6 @@ def cells(ax) -> dict[tuple, str]:
     return {p.get_xy(): to_hex(p.get_facecolor()).upper() for p in ax.patches if p.get_width() == 1}
 
 
-def letters(ax) -> dict[tuple, str]:
-    found = {t.get_text(): t.get_position() for t in ax.texts if len(t.get_text()) == 1}
-    return {letter: (x - 0.5, y - 0.53) for letter, (x, y) in found.items()}
-
-
 def test_a_text_has_a_cell_for_each_symbol_on_its_colour():
     ax = places.draw_texts({"T": EARLY}, per_line=10)
     fill, (one, two) = theme.FORBIDDEN, COPIES
@@ -80,9 +75,9 @@ def test_the_question_goes_to_the_last_copy_at_a_trained_place():
 def test_two_texts_end_below_each_other():
     short = SimpleNamespace(letters="abcab", start=0, period=3)
     ax = places.draw_texts({"one": short, "two": EARLY}, per_line=10)
-    right = [max(x for x, _ in cells(ax)) for _ in "two"]
-    assert set(right) == {9}
-    assert letters(ax)["x"][1] > letters(ax)["c"][1] - 10
+    rows = sorted({y for _, y in cells(ax)})
+    columns = [sorted(x for x, y in cells(ax) if y == row) for row in rows]
+    assert columns == [list(range(5, 10)), list(range(10))]
 
 
 def test_an_arrow_is_turned_by_turning_its_two_steps():
@@ -92,6 +87,22 @@ def test_an_arrow_is_turned_by_turning_its_two_steps():
         assert ends[1] == pytest.approx(tip)
         assert ends[2] == pytest.approx(tip)
     assert "b along (−sin, cos)" in [t.get_text() for t in turned.texts]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("angle", [0.7, 4.0])
+@pytest.mark.parametrize(("a", "b"), [(1.0, 0.6), (3.0, 2.0), (-1.0, 0.5), (0, 1), (1, 0), (0, 0)])
+def test_any_arrow_lies_in_the_picture_with_its_circle_and_its_names(a, b, angle):
+    for ax in places.draw_turned(a, b, angle):
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        names = [t.get_position() for t in ax.texts if not isinstance(t, Annotation)]
+        arrows = [t.xy for t in ax.texts if isinstance(t, Annotation)]
+        assert len(names) == 2
+        for x, y in (*names, *arrows):
+            assert left < x < right
+            assert low < y < high
+        (circle,) = ax.patches
+        assert circle.radius < min(-left, right, -low, high)
 
 
 def test_a_kind_looks_the_same_whatever_is_drawn_beside_it():
@@ -135,6 +146,13 @@ def test_dips_stand_above_what_the_layer_likes():
         assert list(ax.lines[-1].get_xdata()) == [19.5, 19.5]
 
 
+def test_a_dip_picture_holds_scores_above_that_of_the_neighbour():
+    below = crowds.draw_dips({1: [1]}, [2], [3.0, 9.0, -4.0])[1]
+    low, high = below.get_ylim()
+    (said,) = (t for t in below.texts if t.get_text().startswith("training asked"))
+    assert low < -4 < 9 < said.get_position()[1] < high
+
+
 def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_to_be():
     ax = crowds.draw_laboratory(27, 8, near=3, hidden=2)
     colours = [to_hex(p.get_facecolor(), keep_alpha=True) for p in ax.patches]
@@ -144,7 +162,7 @@ def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_t
     assert said["3 keys where they are"] == 13
 
 
-def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_the_wanted_one():
+def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_one_place():
     ((one, two),) = crowds.draw_hands([4.0, 8.0], [10])
     tips = [[t.xy for t in ax.texts if isinstance(t, Annotation)] for ax in (one, two)]
     assert tips[0] == [pytest.approx((0, 1), abs=1e-9), pytest.approx((-1, 0), abs=1e-9)]

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from mha_utils import theme
-from mha_utils.plots.places import SEEN
+from mha_utils.plots.places import COPIES, SEEN
 
 
 def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
@@ -49,16 +49,16 @@ def draw_dips(
     above.set(ylabel="right answers", ylim=(-0.03, 1.05))
     above.set_title("your RoPE model, 256 tokens: a crowd at one distance in layer 0")
     above.legend(frameon=False, loc="lower left")
-    near = scores[0]
+    near, top = scores[0], max(scores) + 2
     below.plot(range(1, len(scores) + 1), scores, color=SEEN, linewidth=2)
     below.plot(1, near, "o", color=SEEN)
     below.axhline(near, color="grey", linewidth=0.7)
     below.text(2, near, " one place back", va="bottom", color="grey")
-    below.set(ylabel="mean score", ylim=(min(scores) - 1, near + 2), xlabel="distance")
+    below.set(ylabel="mean score", ylim=(min(scores) - 1, top), xlabel="distance")
     below.set_title("its layer 0: the mean score of a key, by its distance")
     for ax in axes:
         ax.axvline(asked - 0.5, linestyle=":", color="black")
-    below.text(asked, near + 1.8, "training asked for no note from here on", va="top")
+    below.text(asked, top - 0.2, "training asked for no note from here on", va="top")
     return list(axes)
 
 
@@ -72,7 +72,7 @@ def draw_laboratory(distance: int, number: int, near: int = 15, hidden: int = 6)
     """
     total = hidden + number + near
     ax = plt.subplots(figsize=(9, 1.3))[1]
-    colours = ["none"] * hidden + [theme.FORBIDDEN] * number + ["#a9cde6"] * (near - 1)
+    colours = ["none"] * hidden + [theme.FORBIDDEN] * number + [COPIES[1]] * (near - 1)
     for i, colour in enumerate([*colours, theme.QUERY]):
         look = {"facecolor": colour, "edgecolor": "grey", "linewidth": 0.4}
         ax.add_patch(plt.Rectangle((i, 0), 1, 1, **look))
@@ -87,8 +87,8 @@ def draw_laboratory(distance: int, number: int, near: int = 15, hidden: int = 6)
     return ax
 
 
-def draw_hands(periods: Sequence[float], distances: Sequence[int], wanted: int = 1) -> np.ndarray:
-    """Draw how far some dials have turned at some distances; in grey, at the wanted one.
+def draw_hands(periods: Sequence[float], distances: Sequence[int]) -> np.ndarray:
+    """Draw how far some dials have turned at some distances; in grey, one place back.
 
     Args:
         periods: after so many places each dial has come round.
@@ -99,7 +99,7 @@ def draw_hands(periods: Sequence[float], distances: Sequence[int], wanted: int =
     for row, distance in zip(axes, distances):
         for ax, period in zip(row, periods):
             ax.add_patch(plt.Circle((0, 0), 1, fill=False, color="lightgrey"))
-            _draw_hand(ax, wanted / period, theme.MUTED, 1.5)
+            _draw_hand(ax, 1 / period, theme.MUTED, 1.5)
             _draw_hand(ax, distance / period, SEEN, 2.5)
             ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
             ax.set_axis_off()

@@ -13,14 +13,16 @@ COPIES = "#cfe3f1", "#a9cde6"  # of a block, in turns
 ASKED, ANSWER = theme.QUERY, theme.OUT
 SEEN = theme.OKABE_ITO["vermilion"]  # the line where training ended, RoPE and its crowds
 STYLES = ("-", "--", "-.", ":", "-")
+STEPS = theme.HEADS[1:3]  # to the right, and up
 
 
 def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
     """Draw texts as a model reads them, a cell for each symbol, their ends below each other.
 
     Grey: before the first copy of the block. Blue: the copies. Dark blue: the last symbol, which
-    asks. Purple: what followed its earlier copies. Two arrows: the note (one place back) and the
-    question, to a copy at a trained place where a longer text has one.
+    asks. Purple: what followed its earlier copies. Two arrows: the question, to the purple cell in
+    the last line, and from there the note, one place back. Where a longer text has a purple cell at
+    a trained place, the question goes to that one, and a grey arrow to the one in the last line.
 
     Args:
         texts: title -> what has `letters`, `start` and `period`.
@@ -111,38 +113,49 @@ def _draw_arrow(ax: Axes, start: float, end: float, y: float, colour: str) -> No
 
 
 def draw_turned(a: float, b: float, angle: float) -> list[Axes]:
-    """Draw an arrow made of two steps, a to the right and b up; beside it, all of it turned."""
+    """Draw an arrow made of two steps, a to the right and b up; beside it, all of it turned.
+
+    Args:
+        a, b: any numbers; a negative one is a step to the left, or down.
+        angle: in radians, against the clock.
+    """
     axes = plt.subplots(1, 2, figsize=(8, 3.4), subplot_kw={"aspect": "equal"})[1]
     cos, sin = np.cos(angle), np.sin(angle)
+    length = np.hypot(a, b)
+    far = 1.3 * length or 1.0  # the whole circle, and room for the names
     for ax, right, names in (
         (axes[0], np.array([1.0, 0.0]), ("a along (1, 0)", "b along (0, 1)")),
         (axes[1], np.array([cos, sin]), ("a along (cos, sin)", "b along (−sin, cos)")),
     ):
         up = np.array([-right[1], right[0]])
-        _draw_steps(ax, a * right, b * up, names)
-        ax.add_patch(plt.Circle((0, 0), np.hypot(a, b), fill=False, color="lightgrey", zorder=0))
-        ax.set(xlim=(-0.4, 1.9), ylim=(-0.35, 1.3))
+        _draw_steps(ax, a * right, b * up)
+        beside = 0.06 * far  # a name stands outside of the triangle that the three arrows make
+        _write_step(ax, names[0], a * right / 2, -np.copysign(beside, b) * up, STEPS[0])
+        _write_step(ax, names[1], a * right + b * up / 2, np.copysign(beside, a) * right, STEPS[1])
+        ax.add_patch(plt.Circle((0, 0), length, fill=False, color="lightgrey", zorder=0))
+        ax.set(xlim=(-far, far), ylim=(-far, far))
         ax.set_axis_off()
     axes[0].set_title("the arrow (a, b)")
     axes[1].set_title("turned by an angle")
     return list(axes)
 
 
-def _draw_steps(ax: Axes, first: np.ndarray, second: np.ndarray, names: Sequence[str]) -> None:
-    """Two steps, one after the other, with their names, and the arrow that they make."""
-    blue, orange, green = theme.HEADS[:3]
+def _draw_steps(ax: Axes, first: np.ndarray, second: np.ndarray) -> None:
+    """Two steps, one after the other, and the arrow that they make."""
     tip = first + second
-    for start, end, colour in ((0 * tip, first, orange), (first, tip, green), (0 * tip, tip, blue)):
+    ends = (0 * tip, first), (first, tip), (0 * tip, tip)
+    for (start, end), colour in zip(ends, (*STEPS, theme.HEADS[0])):
         style = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", end, start, arrowprops=style)
+
+
+def _write_step(ax: Axes, name: str, middle: np.ndarray, away: np.ndarray, colour: str) -> None:
+    """The name of a step beside its middle, growing away from it."""
+    x, y = away / np.hypot(*away)
+    side = {"ha": "center" if abs(x) < 0.1 else "left" if x > 0 else "right"}
+    side["va"] = "center" if abs(y) < 0.1 else "bottom" if y > 0 else "top"
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    for name, middle, away, colour in (
-        (names[0], first / 2, -second / np.hypot(*second), orange),
-        (names[1], first + second / 2, first / np.hypot(*first), green),
-    ):
-        side = {"ha": "left" if away[0] > 0.1 else "center", "va": "center"}
-        side |= {"va": "top"} if away[1] < -0.1 else {}
-        ax.text(*(middle + 0.08 * away), name, color=colour, bbox=box, **side)
+    ax.text(*(middle + away), name, color=colour, bbox=box, **side)
 
 
 def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, title="") -> Axes:
@@ -173,19 +186,24 @@ def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, tit
     return ax
 
 
-def _apart(heights: Sequence[float], least: float = 0.09) -> list[float]:
-    """The heights of labels: from the lowest up, each at least so much above the one before."""
+def _apart(heights: Sequence[float]) -> list[float]:
+    """The heights of labels: from the lowest up, each at least 0.09 above the one before."""
     moved, floor = dict.fromkeys(range(len(heights)), 0.0), -1.0
     for i in sorted(moved, key=lambda i: heights[i]):
-        moved[i] = floor = max(heights[i], floor + least)
+        moved[i] = floor = max(heights[i], floor + 0.09)
     return list(moved.values())
 
 
-def draw_tickets(tickets: Sequence, slopes: Sequence[float], most: int = 4) -> Axes:
-    """Draw what a key keeps of its tickets by its distance: a line for each of the first heads."""
+def draw_tickets(tickets: Sequence, slopes: Sequence[float]) -> Axes:
+    """Draw what a key keeps of its tickets by its distance: a line for each of four heads at most.
+
+    Args:
+        tickets: (H, S): what a key keeps in each head, by its distance.
+        slopes: (H,).
+    """
     kept = {
         f"head {h}: slope {s:.3f}": np.asarray(tickets[h]).tolist()
-        for h, s in enumerate(slopes[:most])
+        for h, s in enumerate(slopes[:4])
     }
     title = "Share of its tickets that a key keeps, by its distance"
     ax = draw_lines(range(len(tickets[0])), kept, xlabel="distance", title=title)
