@@ -349,6 +349,11 @@ def test_notes_move_on_around_the_table_and_queries_stay(number, step):
 def test_where_lines_cross_is_marked():
     assert crossings([1, 4], [1, 1], [2, 2]) == []
     assert crossings([1, 4], [1, 4], [4, 1]) == [pytest.approx((2, 2))]
+    for one in ([1, 2, 4], [4, 2, 1], [1, 2, 2, 4]):  # they meet where both have a height
+        where = (2, 2) if len(one) == 3 else (3, 2)
+        assert crossings([1, 2, 3, 4][: len(one)], one, [2] * len(one)) == [pytest.approx(where)]
+    for one in ([1, 2, 1], [4, 2, 4], [2, 1, 1], [4, 4, 2]):
+        assert crossings([1, 2, 3], one, [2, 2, 2]) == []
     sending = {"heads": [1, 4], "trading": [0.4, 0.1], "ring": [0.1, 0.4]}
     (ax,) = draw_sending([2, 4], [2, 1], sending).axes
     assert len(ax.lines) == 4 + 2  # heads meets computing, and the ring trading

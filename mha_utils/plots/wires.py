@@ -144,11 +144,19 @@ def draw_sending(processes: Sequence, computing: Sequence, sending: Mapping) -> 
 
 
 def crossings(xs: Sequence, one: Sequence, other: Sequence) -> list[tuple[float, float]]:
-    """Where two lines cross that are straight on logarithmic axes."""
+    """Where two lines cross that are straight on logarithmic axes.
+
+    Args:
+        xs, one, other: as many positive numbers; both lines have a height at each x.
+
+    Returns:
+        (x, y) from the left. A line that only touches the other does not cross it.
+    """
     ahead = [math.log(a / b) for a, b in zip(one, other)]
-    found = []
+    found, side = [], 0.0
     for i, (now, after) in enumerate(itertools.pairwise(ahead)):
-        if now * after < 0:
+        side = now or side  # where they meet: as before
+        if side * after < 0:
             part = now / (now - after)
             pairs = (xs[i : i + 2], one[i : i + 2])
             found.append(tuple(a ** (1 - part) * b**part for a, b in pairs))
