@@ -49,8 +49,17 @@ def test_a_step_shows_what_it_saves_of_the_bar_above():
 def test_dots_lie_on_the_roof():
     ax = draw_roofline({"x": (5, 2), "y": (40, 80)}, most=100.0, bytes_a_second=10.0, title="Roof")
     roof, *dots = [list(map(tuple, line.get_xydata())) for line in ax.lines]
-    assert roof == [(4, 40), (10, 100), (5000, 100)]
+    assert roof == [(2, 20), (10, 100), (5000, 100)]
     assert dots == [[(5, 50)], [(2, 20)], [(40, 100)], [(80, 100)]]
     words = [t.get_text() for t in ax.texts if t.get_text()]
     assert words[:2] == ["x: up to 50 %", "y: up to 100 %"]
     assert ax.figure.get_suptitle() == "Roof"
+
+
+@pytest.mark.parametrize("few", [0.01, 4.0])
+def test_a_dot_that_reaches_little_lies_on_the_roof_and_in_the_picture(few):
+    ax = draw_roofline({"x": (20, few)}, most=1000.0, bytes_a_second=10.0)
+    roof, _, dot = [tuple(map(tuple, line.get_xydata())) for line in ax.lines]
+    assert roof[0] == dot[0] == (few, 10 * few)
+    assert ax.get_ylim()[0] < 10 * few
+    assert ax.get_xlim()[0] < few

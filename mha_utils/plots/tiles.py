@@ -140,7 +140,8 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
     """
     _, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
     edge = most / bytes_a_second
-    ends = np.array([4, edge, 5000])
+    reached = [x for pair in dots.values() for x in pair]
+    ends = np.array([min([4, *reached]), edge, max([5000, *reached])])
     ax.loglog(ends, np.minimum(most, bytes_a_second * ends), color="0.5")
     for (name, pair), colour in zip(dots.items(), (theme.QUERY, theme.VALUE)):
         places = [(x, min(most, bytes_a_second * x)) for x in pair]
@@ -158,6 +159,6 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
     ax.set_xticks(ticks, list(map(str, ticks)))
     ax.set_xticks([], minor=True)
     ax.set(xlabel="operations per byte", ylabel="operations a second")
-    ax.set_ylim(most / 60, 2.2 * most)
+    ax.set_ylim(min(most / 60, 0.6 * bytes_a_second * ends[0]), 2.2 * most)
     ax.figure.suptitle(title)
     return ax
