@@ -43,6 +43,11 @@ def test_the_last_piece_of_a_strip_is_framed_and_a_long_strip_shows_its_end():
     assert heads == [colour.lower() for colour in [theme.HEADS[0], *[theme.HEADS[1]] * 5]]
 
 
+def test_of_one_note_only_one_is_said_to_be_heard():
+    (ax,) = hunting.draw_strips((1,), 2).axes
+    assert ax.get_title(loc="left") == "1 note heard"
+
+
 def test_a_cell_is_filled_if_its_question_accuses():
     ax = hunting.draw_verdicts({"a": [True, False], "b": [False, False]}, ["p", "q"], apart=1)
     filled = [patch.get_xy() for patch in ax.patches if patch.get_facecolor()[3]]

@@ -58,7 +58,7 @@ def draw_strips(counts: Sequence[int], num_heads: int) -> Figure:
         )
         ax.add_patch(plt.Rectangle((wide - num_heads, -0.3), num_heads, 1.6, **frame))
         ax.set(xlim=(-0.1, wide + 0.1), ylim=(-0.45, 1.45))
-        ax.set_title(f"{places} notes heard", loc="left", fontsize=9)
+        ax.set_title(f"{places} note{'s' * (places != 1)} heard", loc="left", fontsize=9)
         ax.axis("off")
     return fig
 
