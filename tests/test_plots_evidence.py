@@ -1,5 +1,7 @@
 """Pictures for and against a story about heads, by their data: texts, places, numbers."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
@@ -39,6 +41,12 @@ def test_an_answer_needs_a_symbol_before_it(answer):
         evidence.draw_notes(list("xyzx"), answer)
 
 
+def test_an_answer_stands_after_what_comes_back():
+    expected = "answer must be a place right after 'x', the last symbol, got 2, after 'y'"
+    with pytest.raises(ValueError, match=f"^{expected}$"):
+        evidence.draw_notes(list("xyzx"), 2)
+
+
 def test_a_dot_stands_at_what_a_head_had_and_what_it_kept():
     before, after = torch.tensor([0.1, 0.7, 0.5]), torch.tensor([0.1, 0.6, 0.1])
     ax = evidence.draw_kept(before, after, {"a": 1, "b": 2}, labels=("x", "y"), title="T")
@@ -58,6 +66,12 @@ def test_every_text_has_a_dot_beside_the_head_that_is_out():
     assert drawn[0].get_marker() == drawn[1].get_marker() != drawn[2].get_marker()
     assert [t.get_text() for t in ax.get_xticklabels()] == ["one", "two"]
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["copy", "plain"]
+
+
+def test_a_kind_without_a_look_is_refused():
+    expected = "rises must have at most 3 kinds of text, got ['a', 'b', 'c', 'd']"
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        evidence.draw_rises({"one": {kind: [1.0] for kind in "abcd"}})
 
 
 @pytest.mark.parametrize("bar", [0, 5, 10])
@@ -84,3 +98,11 @@ def test_rivals_call_what_they_add_most_to_as_loud_as_that_is():
     assert [t.get_text() for t in calls.texts] == ["4"] * 3 + ["2"] * 3
     assert [t.get_text() for t in first.get_yticklabels()] == ["a", "b", "c"]
     assert len(first.patches) == len(second.patches) == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loud", [0.0, -1.0])
+def test_rivals_may_both_be_silent(loud):
+    cells, scores = np.zeros((2, 2, 4)), np.full((2, 2, 5), loud)
+    fig = evidence.draw_rivals(cells, scores, rows="ab", columns="wxyz", cells=[])
+    assert fig.axes[-1].get_xlim() == (0, 1)

@@ -26,11 +26,15 @@ def draw_notes(symbols: Sequence[str], answer: int, *, title="") -> Axes:
         answer: the place right after its earlier copy.
 
     Raises:
-        ValueError: if the answer does not stand after a symbol and before the last one.
+        ValueError: if the answer does not stand after a symbol and before the last one, or what
+            stands before it is not the last symbol.
     """
     last = len(symbols) - 1
     if not 0 < answer < last:
         raise ValueError(f"answer must be a place from 1 to {last - 1}, got {answer}")
+    if symbols[answer - 1] != symbols[last]:
+        before = f"{symbols[last]!r}, the last symbol, got {answer}, after {symbols[answer - 1]!r}"
+        raise ValueError(f"answer must be a place right after {before}")
     ax = plt.subplots(figsize=(0.75 * len(symbols) + 2.4, 2.7))[1]
     for x, symbol in enumerate([*symbols, symbols[answer]]):
         colour = {last: MARK, answer: theme.QUERY, last + 1: theme.QUERY}.get(x, theme.MUTED)
@@ -90,8 +94,13 @@ def draw_rises(rises: dict[str, dict], *, title="", ylabel="") -> Axes:
 
     Args:
         rises: head -> kind of text -> a number for each text; every head may have its own kinds.
+
+    Raises:
+        ValueError: if there are more than three kinds, which is how many looks there are.
     """
     kinds = list(dict.fromkeys(kind for found in rises.values() for kind in found))
+    if len(kinds) > len(LOOKS):
+        raise ValueError(f"rises must have at most {len(LOOKS)} kinds of text, got {kinds}")
     ax = plt.subplots(figsize=(max(6.0, 0.75 * len(rises)), 3))[1]
     ax.axhline(0, color=theme.MUTED, linewidth=0.8)
     for kind, look in zip(kinds, LOOKS):
@@ -168,6 +177,6 @@ def _draw_calls(ax: Axes, scores: np.ndarray) -> None:
         ax.barh(places, loud, 0.34, color=colour, label=f"head {h}")
         for y, x, answer in zip(places, loud, of_head.argmax(axis=-1)):
             ax.annotate(str(answer), (x, y), (3, 0), textcoords="offset points", va="center")
-    ax.set(xlim=(0, 1.5 * scores.max()), ylim=(len(scores[0]) - 0.5, -0.5), yticks=[])
+    ax.set(xlim=(0, 1.5 * scores.max(initial=0) or 1), ylim=(len(scores[0]) - 0.5, -0.5), yticks=[])
     ax.set_title("how loud each calls which number")
     ax.legend(frameon=False, fontsize=9, loc="lower right")
