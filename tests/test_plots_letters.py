@@ -2,7 +2,9 @@
 
 import pytest
 import torch
+from matplotlib import pyplot as plt
 
+from mha_utils import theme
 from mha_utils.plots import letters
 
 
@@ -16,7 +18,6 @@ def test_letters_stand_in_lines_with_large_values_above_them():
         width=3,
         most=2.0,
         least_written=0.7,
-        title="T",
     )
     assert written(ax) == ["a", "b", "c", "0.7", "d", "e", "2.0", "x", "1.0", "y", "1.0"]
     places = {t.get_text(): t.get_position() for t in ax.texts}
@@ -24,7 +25,13 @@ def test_letters_stand_in_lines_with_large_values_above_them():
     assert places["x"] == (0.5, 2.62)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
     assert len(ax.patches) == 7
-    assert ax.get_title() == "T"
+    darkest, half = (plt.get_cmap(theme.WEIGHTS)(share) for share in (1.0, 0.5))
+    colours = [patch.get_facecolor() for patch in ax.patches]
+    assert colours[4] == darkest  # 2.0, the most
+    assert colours[5] == colours[6] == half
+    assert len(set(colours)) == 6
+    inks = [t.get_color() for t in ax.texts if t.get_text() in "abcdexy"]
+    assert inks == [theme.ink_on(colour) for colour in colours]
 
 
 def test_letters_say_which_text_has_not_enough_values():

@@ -40,9 +40,16 @@ def test_of_a_first_word_nothing_is_answered():
 
 
 def test_heads_that_share_have_the_colour_of_what_they_read():
-    one, all_own = draw_sharing({"one": 1, "four": 4})
+    one, two, all_own = draw_sharing({"one": 1, "two": 2, "four": 4})
     assert [t.get_text() for t in one.texts].count("k0 v0") == 4
     assert {to_hex(line.get_color()) for line in one.lines} == {theme.HEADS[0].lower()}
+    said = {t.get_text(): t.get_position()[0] for t in two.texts}
+    assert said == {"q0": 0, "q1": 1, "k0 v0": 0.5, "q2": 2, "q3": 3, "k1 v1": 2.5}
+    first, second = theme.HEADS[:2]
+    assert [line.get_color() for line in two.lines] == [first, first, second, second]
+    assert [list(line.get_xdata()) for line in two.lines] == [
+        [head, shared] for head, shared in zip(range(4), (0.5, 0.5, 2.5, 2.5))
+    ]
     assert {t.get_text() for t in all_own.texts} >= {"q3", "k3 v3"}
 
 

@@ -16,7 +16,6 @@ def draw_letters(
     width=56,
     most=1.0,
     least_written=None,
-    title="",
 ) -> Axes:
     """Draw texts with every letter on the colour of its value, in lines that can be read.
 
@@ -44,7 +43,6 @@ def draw_letters(
     ax.set_yticks(starts + 0.6, list(texts))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(title)
     return ax
 
 

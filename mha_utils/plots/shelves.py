@@ -41,18 +41,18 @@ def _draw_cell(ax: Axes, left: float, top: float, colour: str, text: str = "") -
     ax.text(left + 0.47, top + 0.47, text, **look)
 
 
-def draw_sharing(panels: Mapping[str, int], heads: int = 4) -> list[Axes]:
-    """Heads above, the KV heads that they read below: one panel for each number of those."""
+def draw_sharing(panels: Mapping[str, int]) -> list[Axes]:
+    """Four heads above, the KV heads that they read below: one panel for each number of those."""
     _, axes = plt.subplots(1, len(panels), figsize=(7.2, 1.9), layout="constrained", squeeze=False)
     for ax, (title, kv_heads) in zip(axes[0], panels.items()):
-        group = heads // kv_heads
-        for head in range(heads):
+        group = 4 // kv_heads
+        for head in range(4):
             own = head // group
             middle, colour = own * group + (group - 1) / 2, theme.HEADS[own]
             ax.plot([head, middle], [1, 0], color=colour, linewidth=2, zorder=0)
             _write_name(ax, head, 1, f"q{head}", colour)
             _write_name(ax, middle, 0, f"k{own} v{own}", colour)
-        ax.set(title=title, xlim=(-0.6, heads - 0.4), ylim=(-0.45, 1.4))
+        ax.set(title=title, xlim=(-0.6, 3.6), ylim=(-0.45, 1.4))
         ax.axis("off")
     return list(axes[0])
 
@@ -96,8 +96,9 @@ def _on_circle(place: int, number: int) -> tuple[float, float]:
     return math.sin(angle), math.cos(angle)
 
 
-def _draw_token(ax: Axes, x: float, y: float, faces: Sequence[str], side: float = 0.1) -> None:
+def _draw_token(ax: Axes, x: float, y: float, faces: Sequence[str]) -> None:
     """A token as a strip of its parts."""
+    side = 0.1
     left = x - side * len(faces) / 2
     for part, face in enumerate(faces):
         look = {"facecolor": face, "edgecolor": theme.PAPER, "linewidth": 0.8}
