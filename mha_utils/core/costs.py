@@ -102,9 +102,14 @@ def cost_of(implementation: str, work: Workload) -> Cost:
 
 
 def attention_cost_of(implementation: str, work: Workload) -> Cost:
-    """The part of `cost_of` between the projections: from q, k and v to the merged heads."""
+    """The part of `cost_of` between the projections: from q, k and v to the merged heads.
+
+    Raises:
+        ValueError: if the implementation is none of the three.
+    """
     whole = cost_of(implementation, work)
-    projected = (8 * work.numbers + 4 * work.embed_dim**2) * work.number_bytes
+    again = _read_again(work) if implementation == "loop over heads" else 0
+    projected = (8 * work.numbers + again + 4 * work.embed_dim**2) * work.number_bytes
     flops, moved = whole.flops - projection_flops(work), whole.moved_bytes - projected
     return Cost(flops, moved, whole.map_bytes)
 
@@ -123,7 +128,12 @@ def _explicit_passes(work: Workload) -> int:
 
 def _loop_passes(work: Workload) -> int:
     """Like explicit, but every head reads all of x three times."""
-    return _explicit_passes(work) + 3 * (work.num_heads - 1) * work.numbers
+    return _explicit_passes(work) + _read_again(work)
+
+
+def _read_again(work: Workload) -> int:
+    """x, once more for q, k and v of every head but the first."""
+    return 3 * (work.num_heads - 1) * work.numbers
 
 
 PASSES = {
