@@ -152,7 +152,7 @@ def test_a_text_says_where_its_block_begins_and_what_comes_next(length, from_sta
     task = LateRepeat(length, from_start)
     text, batch = late.text_of(task, seed), drawn_with(task, seed)
     assert [late.SYMBOLS.index(s) for s in text.letters] == batch.inputs[0, :, 0].tolist()
-    assert late.SYMBOLS.index(text.answer) == batch.targets[0, -1, 0]
+    assert late.SYMBOLS.index(text.letters[-text.period]) == batch.targets[0, -1, 0]
     block = text.letters[text.start : text.start + text.period]
     assert len(set(block)) == text.period
     copies = length // text.period + 1
@@ -167,7 +167,7 @@ def drawn_with(task, seed: int):
 def test_texts_of_two_lengths_ask_the_same_question():
     short, long = (late.text_of(LateRepeat(length), 4) for length in (32, 256))
     assert short.letters[short.start :] == long.letters[long.start :]
-    assert short.answer == long.answer
+    assert short.letters[-short.period] == long.letters[-long.period]
 
 
 @pytest.mark.parametrize("from_start", [False, True])
@@ -202,24 +202,32 @@ def test_a_small_model_has_its_kind_its_dials_and_its_seed(kind):
     assert (model.place is not None) == (kind == "learned")
 
 
-def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back():
-    model = late.train_small("rotary", steps=1)
+def test_a_small_model_of_another_kind_is_refused():
+    known = "'none' or 'learned' or 'sinusoidal' or 'rotary' or 'alibi'"
+    with pytest.raises(ValueError, match=f"^kind must be {known}, got 'rope'$"):
+        late.train_small("rope", steps=1)
+
+
+@pytest.mark.parametrize("kind", ["rotary", "none"])
+def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back(kind):
+    model = late.train_small(kind, steps=1)
     layer, symbols = model.layers[0], model.embed.weight.detach()
     for distance in (0, 1, 30):
         query, key = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
         pairs = torch.stack([symbols[key.flatten()], symbols[query.flatten()]], dim=1)
         q, k, _ = layer.attention.project(*[layer.norm(pairs)] * 3)
         places = torch.tensor([0, distance])
-        q, k = (layer.attention.rotary(heads, places) for heads in (q, k))
+        if kind == "rotary":
+            q, k = (layer.attention.rotary(heads, places) for heads in (q, k))
         mean = (q[:, 0, 1] * k[:, 0, 0]).sum(-1).mean() / 48**0.5
         assert late.mean_score(model, distance) == pytest.approx(mean.item(), abs=1e-4)
-    assert late.mean_score(late.train_small("none", steps=1), 7) is not None
 
 
 def test_where_the_last_symbol_looks_is_told_by_head_and_distance():
     model = late.train_small("alibi", steps=1)
-    looks = late.looks_back(model, length=40, num_sequences=1)
+    looks = late.looks_back(model, length=40, num_sequences=3)
     assert looks.shape == (4, 40)
-    batch = drawn_with(LateRepeat(40), 0)
-    weights = model(batch.inputs[:1])[1][0][0]
-    assert (looks[2, 3] - weights[2, 39, 36]).abs() < 1e-6
+    weights = model(drawn(LateRepeat(40), 3).inputs)[1][0]
+    for head, distance in ((2, 3), (0, 0), (3, 39)):
+        mean = sum(text[head, 39, 39 - distance] for text in weights) / 3
+        assert looks[head, distance].item() == pytest.approx(mean.item(), abs=1e-6)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import torch
 
+from mha_utils.core.guards import require_choice
 from mha_utils.experiments.positions import (
     FAR,
+    KINDS,
     LENGTHS,
     TRAINED,
     LateRepeat,
@@ -43,11 +45,6 @@ class Text:
     letters: str
     start: int
     period: int
-
-    @property
-    def answer(self) -> str:
-        """What comes after the last symbol."""
-        return self.letters[-self.period]
 
 
 def text_of(task: LateRepeat, seed: int = 0) -> Text:
@@ -104,7 +101,17 @@ def train_small(
     """A model of two layers, learned quickly, whose tokens know their places in this way.
 
     It has one head a layer, but four with ALiBi, whose only slope would be the gentlest.
+
+    Args:
+        kind: "none", "learned", "sinusoidal", "rotary" or "alibi".
+        seed: of the first weights.
+        base: of the dials of "rotary"; the others have none.
+        steps: of training.
+
+    Raises:
+        ValueError: if there is no such kind.
     """
+    require_choice("kind", kind, KINDS)
     options = {"num_layers": 2, "causal": True, "norm": True, "positions": kind, "base": base}
     num_heads = 4 if kind == "alibi" else 1
     shape = OnOtherDials(num_heads, BUDGET // num_heads, BUDGET, **options)
@@ -113,7 +120,11 @@ def train_small(
 
 @torch.no_grad()
 def mean_score(model: PlacedModel, distance: int) -> float:
-    """The score of a key so many places back in the first layer: the mean over all symbols."""
+    """The score of a key so many places back in the first layer: the mean over all symbols.
+
+    Of the symbols alone: only rotary dials are told the distance. No vector of a place is added,
+    and no slope of ALiBi subtracted.
+    """
     layer, norm = model.layers[0].attention, model.layers[0].norm
     symbols = norm(model.embed.weight).unsqueeze(0)
     q, k, _ = layer.project(symbols, symbols, symbols)
