@@ -212,7 +212,7 @@ def test_a_whole_story_may_be_asked_for(capsys):
         ("Once", "Once", ""),
         ("Öne fox", "ne fox", "The stories have no 'Ö'"),
         ("#", "Once", "We go on with “Once”"),
-        ("a" * 300, "a" * 81, "the first 81 letters"),
+        ("a" * 82, "a" * 81, "That is longer than we can use here. We go on with the first 81 "),
     ],
 )
 def test_a_beginning_is_made_usable(capsys, text, kept, said):

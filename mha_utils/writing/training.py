@@ -1,7 +1,7 @@
 """Train the writers of chapter 16, record how they learn: `python -m mha_utils.writing.training`.
 
-Recorded, at `KEPT` steps: the loss on fresh stories, what the model writes and the marks of
-that, for the right layer and for chapter 09's wrong merge; and one trained writer.
+Recorded, for each of `LESSONS` at the steps that it keeps: the loss on fresh stories, what the
+model writes, the marks of that, and what it remembers; and one writer with the right layer.
 """
 
 import json
@@ -115,6 +115,12 @@ def queries_and_keys(model: Writer, text: str) -> tuple[torch.Tensor, torch.Tens
     return tuple(torch.cat([pair[n][0] for pair in found]) for n in (0, 1))
 
 
+def maps_of(model: Writer, text: str) -> torch.Tensor:
+    """The weights of all heads of all blocks on a text, (L x H, T, T)."""
+    q, k = queries_and_keys(model, text)
+    return attention_weights(attention_scores(q, k), causal_mask(len(text)))
+
+
 def looks_at_answers(model: Writer, texts: list[str]) -> dict[str, torch.Tensor]:
     """The share of its attention that each head has on the word that answers a question.
 
@@ -125,20 +131,15 @@ def looks_at_answers(model: Writer, texts: list[str]) -> dict[str, torch.Tensor]
     """
     found = {asked: [] for asked in questions(texts[0])}
     for text in texts:
-        q, k = queries_and_keys(model, text)
+        maps = maps_of(model, text)
         for asked, word in answers(text).items():
-            here = questions(text)[asked]
-            weights = attention_weights(attention_scores(q[:, here - 1 : here], k[:, :here]))
-            found[asked].append(weights[:, 0, word].sum(dim=-1))
+            found[asked].append(maps[:, questions(text)[asked] - 1, word].sum(dim=-1))
     return {asked: torch.stack(shares).mean(dim=0) for asked, shares in found.items()}
 
 
 def last_maps(model: Writer) -> torch.Tensor:
     """The weights of the last block on `EXAMPLE`, (H, T, T)."""
-    q, k = queries_and_keys(model, EXAMPLE)
-    heads = model.blocks[-1].attention.num_heads
-    scores = attention_scores(q[-heads:], k[-heads:])
-    return attention_weights(scores, causal_mask(len(EXAMPLE)))
+    return maps_of(model, EXAMPLE)[-model.blocks[-1].attention.num_heads :]
 
 
 def recorded(lesson: str, path: Path = RECORD) -> list[list[dict]]:

@@ -104,7 +104,7 @@ def usable_start(text: str, longest: int = LONGEST // 2) -> str:
     if not kept:
         print("Nothing is left to begin with. We go on with “Once”.")
     if len(kept) > longest:
-        print(f"No story is that long. We go on with the first {longest} letters.")
+        print(f"That is longer than we can use here. We go on with the first {longest} letters.")
     return kept[:longest] or "Once"
 
 
