@@ -16,11 +16,10 @@ from mha_utils.core import masks
 from mha_utils.core.costs import Workload, projection_flops
 from mha_utils.experiments.model import Shape, SmallModel
 from mha_utils.experiments.tasks import Lookups
-from mha_utils.museum import hunt
 
 FOLDER = Path(mha_utils.__file__).parent
 FILES = [*(FOLDER / "core").glob("*.py"), FOLDER / "experiments" / "model.py"]
-FILES += [FOLDER / "experiments" / "scores.py", FOLDER / "museum" / "hunt.py"]
+FILES += [FOLDER / "experiments" / "scores.py"]
 X, WIDE = torch.zeros(2, 5, 8), torch.zeros(2, 5, 9)
 MASK = torch.ones(3, 3, dtype=torch.bool)
 SIZES = {
@@ -59,7 +58,6 @@ MORE = [
     lambda: mha_utils.share_heads(torch.zeros(1, 2, 3, 4), 3),
     lambda: masks.to_torch_mha(MASK, (1, 1, 4, 4)),
     lambda: mha_utils.to_torch(MultiHeadAttention(8, 4, qdim=5)),
-    lambda: hunt.Hunt(1, seed=-1),
     lambda: mha_utils.leak_map(lambda x: x.sum(), X[0]),
     lambda: projection_flops(Workload(2, 2, 2, 2), num_kv_heads=0),
 ]
