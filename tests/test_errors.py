@@ -249,10 +249,6 @@ CASES = {
         lambda: data.toy_word_vectors(data.Vocabulary("the zebra")),
         f"no hand-made vector for ['zebra']; there are vectors for {data.toy_vocabulary().words}",
     ),
-    "scores of NaN": (
-        lambda: scores.hits(x(1, 1, 2, 2) * float("nan"), x(1, 2, dtype=torch.int64)),
-        "weights must be finite, got 4 NaN or infinite numbers",
-    ),
     "mass of infinity": (
         lambda: scores.mass_on(x(1, 1, 2, 2) + float("inf"), x(1, 2, 2, dtype=torch.bool)),
         "weights must be finite, got 4 NaN or infinite numbers",

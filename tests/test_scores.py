@@ -10,7 +10,6 @@ from mha_utils.experiments.scores import (
     at_offset,
     chosen_on_half,
     entropy_share,
-    hits,
     marked,
     mass_on,
     without_head,
@@ -51,13 +50,6 @@ def test_mass_on_nothing_is_refused():
         mass_on(WEIGHTS, nothing)
     with pytest.raises(ValueError, match="where does not fit"):
         mass_on(WEIGHTS, at_offset(4, 0))
-
-
-def test_hits_are_rows_of_queries_and_columns_of_heads():
-    found = hits(WEIGHTS, SOURCES)
-    assert found.shape == ((SOURCES >= 0).sum(), 2)
-    assert found[0].tolist() == [WEIGHTS[0, h, 0].argmax().item() == 1 for h in range(2)]
-    assert found[-1].tolist() == [WEIGHTS[2, h, 4].argmax().item() == 3 for h in range(2)]
 
 
 def test_entropy_share_of_known_maps():

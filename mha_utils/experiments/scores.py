@@ -43,19 +43,6 @@ def mass_on(
 
 
 @checked
-def hits(weights: Float[Tensor, "B H T S"], sources: Int[Tensor, "B T"]) -> Bool[Tensor, "N H"]:
-    """For each of the N queries that have a source: does the largest weight of a head lie on it?
-
-    Raises:
-        ValueError: if a weight is NaN, which would count as the largest.
-    """
-    require_finite(weights=weights)
-    counted = sources >= 0
-    largest = weights.argmax(dim=-1).movedim(1, -1)
-    return largest[counted] == sources[counted][:, None]
-
-
-@checked
 def entropy_share(weights: Float[Tensor, "B H T S"]) -> Float[Tensor, " H"]:
     """Mean entropy of the rows over that of uniform ones: 1 is undecided, 0 is one key.
 
@@ -98,7 +85,7 @@ def without_head(model, layer: int, head: int):
 
 
 def without_notes(model, part: int):
-    """A copy whose last head gets queries (part 0), keys (1) or values (2) without any notes.
+    """A copy whose last layer gets queries (part 0), keys (1) or values (2) without any notes.
 
     They are made of the tokens as they were before the first layer, its positions included.
     """
