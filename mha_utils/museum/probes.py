@@ -1,6 +1,7 @@
 """Probes: what holds for every right layer, asked of any module. True is an accusation.
 
-Chapter 12 writes three itself; the eight here are called the same way, `probe(module, B, T)`.
+Chapter 12 writes three more itself. The eight here are called as `probe(module, B, T)`. A module
+has the four projections and the `num_heads` of `MultiHeadAttention`, and no heads that share.
 """
 
 import copy

@@ -103,7 +103,14 @@ def usable_sentence_heads(sentence) -> tuple[list[str], Tensor, Tensor]:
 
 
 def as_narrow(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries and keys (A, T, T) that give the same maps, of fewer numbers where T is below Dh."""
+    """Queries and keys that give the same maps, of fewer numbers where T is below Dh.
+
+    Args:
+        q, k: (A, T, Dh).
+
+    Returns:
+        scores as queries and the identity as keys, each (A, T, T), in 16 bits.
+    """
     length, width = q.shape[-2:]
     scores = q @ k.mT * (length / width) ** 0.5
     return scores.half(), torch.eye(length).expand_as(scores).half()
