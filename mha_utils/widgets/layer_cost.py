@@ -1,6 +1,7 @@
 """What one layer costs on paper, for three ways to write it, against the sequence length."""
 
 import math
+from dataclasses import replace
 
 import traitlets
 
@@ -68,13 +69,13 @@ class LayerCost(SizedView):
         sizes = batch_size, seq_len, embed_dim, num_heads
         super().__init__(*sizes, is_causal=is_causal, is_half=is_half)
 
-    def costs(self, seq_len: int | None = None) -> dict[str, Cost]:
-        """The counts for each implementation at the present sizes, or at another T."""
-        return {name: cost_of(name, self.work(seq_len)) for name in IMPLEMENTATIONS}
+    def costs(self) -> dict[str, Cost]:
+        """The counts for each implementation at the present sizes."""
+        return {name: cost_of(name, self.work()) for name in IMPLEMENTATIONS}
 
-    def work(self, seq_len: int | None = None) -> Workload:
-        """What is counted: the present sizes, or those with another T."""
-        sizes = self.batch_size, seq_len or self.seq_len, self.embed_dim, self.num_heads
+    def work(self) -> Workload:
+        """What is counted: the present sizes."""
+        sizes = self.batch_size, self.seq_len, self.embed_dim, self.num_heads
         return Workload(*sizes, self.is_causal, number_bytes=2 if self.is_half else 4)
 
     def finding(self) -> str:
@@ -96,15 +97,11 @@ class LayerCost(SizedView):
         sizes = [(t, h), (2 * t, h), (t, 2 * h)]
         sizes = [each for each in sizes if self.embed_dim % each[1] == 0]
         shown = IMPLEMENTATIONS[1:]  # the loop has its curve in the live view
-        half = 2 if self.is_half else 4
+        works = [replace(self.work(), seq_len=tokens, num_heads=heads) for tokens, heads in sizes]
+        names = [f"T = {tokens}, H = {heads}" for tokens, heads in sizes]
         grids = []
         for title, field in PANELS.items():
-            works = [
-                Workload(self.batch_size, tokens, self.embed_dim, heads, self.is_causal, half)
-                for tokens, heads in sizes
-            ]
             numbers = [[getattr(cost_of(name, work), field) for name in shown] for work in works]
-            names = [f"T = {tokens}, H = {heads}" for tokens, heads in sizes]
             grids.append(Grid(title, _cells(numbers), names, shown, 0, (70, 22)))
         return picture(self.finding(), grids)
 
