@@ -89,7 +89,7 @@ def test_only_checks_of_input_are_left_out(line, is_guard):
 
 
 def test_a_name_that_stands_nowhere_is_said():
-    rooms = ("reference", "checks.ladder", "core.kernels", "distributed.collectives")
+    rooms = ("reference", "core.kernels", "distributed.collectives")
     rooms += ("distributed.ways", "bench", "experiments.plain", "experiments.scores")
     rooms += ("writing.writer",)
     places = ["mha_utils", *(f"mha_utils.{n}" for n in rooms)]

@@ -5,13 +5,12 @@ import inspect
 
 import mha_utils
 from mha_utils import bench, reference
-from mha_utils.checks import ladder
 from mha_utils.core import kernels
 from mha_utils.distributed import collectives, ways
 from mha_utils.experiments import plain, scores
 from mha_utils.writing import writer
 
-SOURCES = (mha_utils, reference, ladder, kernels, collectives, ways, bench, plain, scores, writer)
+SOURCES = (mha_utils, reference, kernels, collectives, ways, bench, plain, scores, writer)
 
 
 def shown_source(name: str) -> str:
