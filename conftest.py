@@ -1,6 +1,9 @@
 """One thread for the tests, long files first, and the plugins that run chapters and report."""
 
 import os
+import sys
+
+import pytest
 
 os.environ["OMP_NUM_THREADS"] = os.environ.get("MHA_THREADS", "1")
 os.environ["MHA_EDITS"] = "raise"  # no cell is left out: every error is seen
@@ -9,6 +12,14 @@ pytest_plugins = ["tools.suite.nbval_strict", "tools.suite.report"]
 
 FIRST = ("02_", "12_", "13_", "11_", "test_lab.py", "test_site.py", "test_fused.py", "test_browser")
 FIRST += ("test_tweaks",)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """No picture of one test is open in the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_collection_modifyitems(items) -> None:

@@ -6,7 +6,6 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
@@ -16,12 +15,6 @@ from mha_utils.plots.places import ANSWER, ASKED, COPIES, SEEN
 
 matplotlib.use("agg")
 EARLY = SimpleNamespace(letters="xyabcabcab", start=2, period=3)
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def cells(ax) -> dict[tuple, str]:

@@ -18,12 +18,6 @@ from mha_utils.plots.wires import crossings, draw_ring, draw_sending, draw_there
 matplotlib.use("agg")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def texts(ax) -> list[str]:
     return [text.get_text() for text in ax.texts]
 

@@ -6,19 +6,12 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
 from mha_utils import theme
 from mha_utils.plots import evidence
 from mha_utils.plots.heads import MARK
 
 matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_a_note_says_what_stood_before():

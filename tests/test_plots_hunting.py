@@ -2,20 +2,12 @@
 
 import matplotlib
 import numpy as np
-import pytest
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mha_utils import theme
 from mha_utils.plots import hunting
 
 matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_a_point_of_a_curve_is_the_mean_of_the_last_losses():

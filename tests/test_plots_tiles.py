@@ -10,12 +10,6 @@ from mha_utils.plots.tiles import LARGE, SMALL, draw_roofline, draw_steps, draw_
 matplotlib.use("agg")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize(
     ("seq_len", "count", "said"),
     [

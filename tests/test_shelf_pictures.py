@@ -2,19 +2,12 @@
 
 import matplotlib
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mha_utils import theme
 from mha_utils.plots.shelves import draw_circle, draw_sharing, draw_step
 
 matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def colours(ax) -> list[str]:
