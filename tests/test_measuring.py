@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from mha_utils.experiments import progress
-from mha_utils.experiments import record as experiments
 from mha_utils.experiments import train as training
 from mha_utils.experiments.model import Shape
-from mha_utils.experiments.record import Experiment, measure
-from mha_utils.experiments.tasks import RepeatedBlock, ThreeRelations
+from mha_utils.experiments.record import measure
+from mha_utils.experiments.tasks import ThreeRelations
 from mha_utils.experiments.train import Recipe, evaluate, train
 from mha_utils.trained import measure as trained_measure
 from mha_utils.trained.measure import (
@@ -39,16 +38,6 @@ def test_scores_are_recorded_to_four_digits():
         mass = (maps[0] * where[:, None]).sum(dim=-1).mean(dim=(0, 2))  # every query has a source
         assert layer[name] == pytest.approx(mass.tolist(), abs=0.5001e-4)
     assert len(str(found)) < 400
-
-
-def test_a_film_keeps_every_twentieth_step_of_every_seed(monkeypatch):
-    task = Experiment(RepeatedBlock(), Recipe(21, batch_size=2, warm_up=1), ())
-    monkeypatch.setattr(experiments, "EXPERIMENTS", {"repeats": task})
-    row = experiments.run("repeats", Shape(1, 4, causal=True), (0, 1))
-    assert list(row["curve"]) == ["0", "20", "21"]
-    assert {len(models) for models in row["curve"].values()} == {2}
-    assert set(row["curve"]["0"][0]) == {"scores", "mass"}
-    assert (row["task"], row["num_heads"], row["seeds"]) == ("repeats", 1, [0, 1])
 
 
 class Fails(ThreeRelations):

@@ -109,13 +109,7 @@ def seeds_of(shape: Shape) -> tuple[int, ...]:
 def run(name: str, shape: Shape, seeds: tuple[int, ...]) -> dict:
     """Train one shape with several seeds and measure it: one row of the record."""
     task, recipe = EXPERIMENTS[name].task, EXPERIMENTS[name].recipe
-    curve: list[tuple] = []
-    film = name == "repeats"  # how learning goes, not only where it ends
-
-    def watch(step, models):
-        curve.append((step, [measure(m, task, 64) for m in models]))
-
-    models = train(task, shape, recipe, seeds, watch if film else None, every=20)
+    models = train(task, shape, recipe, seeds)
     judge = EXPERIMENTS[name].measure or measure
     rows = [judge(model, task) for model in models]
     found = {"task": name, **asdict(shape), "seeds": list(seeds)}
@@ -124,8 +118,6 @@ def run(name: str, shape: Shape, seeds: tuple[int, ...]) -> dict:
     if "mass" in rows[0] and shape.num_heads <= 6 and len(seeds) > len(FEW_SEEDS):
         found["mass"] = [row["mass"] for row in rows]
         found["without_head"] = [scores_without_heads(model, task) for model in models]
-    if film:
-        found["curve"] = {str(step): measured for step, measured in curve}
     return found
 
 

@@ -1,7 +1,6 @@
 """Score every head of the published encoder on sentences with marked ground truth."""
 
 from collections.abc import Iterable
-from copy import deepcopy
 
 import torch
 from jaxtyping import Bool, Float
@@ -133,18 +132,6 @@ def best_by_chance(
     best = (difference.sign() * signs > 0).float().mean(dim=1).amax(dim=-1)
     reached = (difference > 0).float().mean(dim=0).max()
     return best.quantile(0.95).item(), (best >= reached - 1e-6).float().mean().item()
-
-
-def shuffled(encoder: Encoder, seed: int) -> Encoder:
-    """The same layers with the numbers of every weight matrix in random order: nothing learned."""
-    copy = deepcopy(encoder)
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in copy.named_parameters():
-            if parameter.ndim == 2 and name.startswith("layers"):
-                order = torch.randperm(parameter.numel(), generator=generator)
-                parameter.copy_(parameter.flatten()[order].view_as(parameter))
-    return copy.eval()
 
 
 def all_maps(encoder: Encoder, tokenizer, text: str) -> tuple[list[Tensor], list[Example]]:
