@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mha_utils import (
     FusedMultiHeadAttention,
@@ -24,6 +25,7 @@ from mha_utils import (
     to_torch,
 )
 from mha_utils.checks.ladder import largest_differences
+from mha_utils.core import kernels
 from mha_utils.core.kernels import QUERY_BLOCK
 
 CLASSES = [MultiHeadAttention, FusedMultiHeadAttention]
@@ -439,6 +441,27 @@ def test_one_call_of_the_kernel(name, monkeypatch):
     with Calls() as calls:
         layer(FusedMultiHeadAttention, **options)(X, **given)
     assert calls.found == expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "calls"),
+    [
+        (torch.float32, ["causal"]),
+        (torch.float64, ["causal"]),
+        (torch.bfloat16, ["causal, shared"]),
+        (torch.float16, ["causal, shared"]),
+    ],
+)
+def test_on_a_gpu_flash_alone_reads_shared_heads(dtype, calls):
+    """Its other kernels would make the weights: they get the heads repeated. Nothing is computed."""
+    with FakeTensorMode(), Calls() as counted:
+        q, k = (torch.empty(2, h, 9, 8, dtype=dtype, device="cuda") for h in (4, 2))
+        attend(q, k, k, is_causal=True)
+        mask = torch.empty(9, 9, dtype=torch.bool, device="cuda")
+        assert not kernels.serves_groups(q, mask, None)
+        assert not kernels.serves_groups(q, None, mask)
+        assert kernels.serves_groups(q.to("meta"), mask, mask)
+    assert counted.found == calls
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,8 @@ def attend_unchecked(q, k, v, mask, is_causal, dropout, *, bias=None, scale=None
 
 def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False, bias=None, scale=None):
     """PyTorch's fused kernel, which never makes the (T, S) weights."""
+    if not serves_groups(q, mask, bias):
+        k, v = share_heads(k, q.shape[1]), share_heads(v, q.shape[1])
     options = {"dropout_p": dropout, "scale": scale, "enable_gqa": q.shape[1] != k.shape[1]}
     if is_causal and mask is None and bias is None:
         return by_causal_kernel(q, k, v, options)
@@ -93,6 +95,16 @@ def by_kernel(q, k, v, mask=None, dropout=0.0, is_causal=False, bias=None, scale
     mask, empty = without_empty_rows(mask)
     added = mask if bias is None else bias.masked_fill(~mask, -torch.inf)
     return F.scaled_dot_product_attention(q, k, v, added, **options).masked_fill(empty, 0.0)
+
+
+def serves_groups(q: Tensor, mask: Tensor | None, bias: Tensor | None) -> bool:
+    """Whether the kernel reads shared heads of keys itself, without making the weights.
+
+    On a GPU flash alone does, which knows half precision and no mask.
+    """
+    if q.device.type != "cuda":
+        return True
+    return q.dtype in (torch.float16, torch.bfloat16) and mask is None and bias is None
 
 
 def by_causal_kernel(q, k, v, options):
