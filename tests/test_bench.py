@@ -39,6 +39,7 @@ from mha_utils.bench.limits import (
 )
 from mha_utils.bench.peers import PEERS, require_package
 from mha_utils.bench.run import WITHOUT_MAPS, build_layers, relative_error, useful_flops
+from mha_utils.bench.tasks import Task
 from mha_utils.core.costs import attention_flops, projection_flops
 from mha_utils.core.modules import MultiHeadAttention
 
@@ -281,6 +282,20 @@ def test_a_record_says_where_and_when(tmp_path):
         find_case(loaded, dtype="int8")
     with pytest.raises(ValueError, match=r"no records of `python -m mha_utils.bench` in"):
         load_records(tmp_path)
+
+
+def stopped_after(first, number: int):
+    """The first thing again and again, and Ctrl-C in the place of the next."""
+    yield from [first] * number
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_keeps_what_was_measured():
+    small = Task("evaluation", (1, 8, 8, 2))
+    record = measure(stopped_after(TINY, 2), ["fused"], 0.01, stopped_after(small, 1))
+    assert [len(record[part]) for part in ("cases", "everyday")] == [2, 1]
+    with pytest.raises(KeyboardInterrupt):
+        measure(stopped_after(TINY, 0), ["fused"], 0.01)
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,9 @@ def test_the_table_of_cases_is_the_one_of_the_record():
     stored = {tuple(c[k] if k != "shape" else tuple(c[k]) for k in keys) for c in record["cases"]}
     assert {tuple(getattr(c, k) for k in keys) for c in cases_for("cpu")} == stored
     compiled = {c for c in cases_for("cuda") if c.with_compiled}
-    assert compiled == {c for c in cases_for("cuda") if c.is_causal and c.dtype == "bfloat16"}
+    assert {c.shape for c in compiled} == {(4, 1024, 768, 12), (4, 4096, 2048, 16)}
+    assert all(c.is_causal and c.dtype == "bfloat16" for c in compiled)
+    assert {c.is_training for c in compiled} == {False, True}
     shapes = {
         (*c.shape[:2], c.shape[2] // c.shape[3]) for c in cases_for("cuda") if c.shape[1] >= 2048
     }

@@ -24,7 +24,8 @@ def parts_call(case: Case, module: MultiHeadAttention) -> Callable[[], Tensor]:
     weight = torch.cat([layer.weight.detach() for layer in layers])
     bias = torch.cat([layer.bias.detach() for layer in layers])
     x, merged = case.draw_input().detach(), case.draw_input().detach()
-    q, k, v = torch.randn(3, batch_size, num_heads, seq_len, width // num_heads).to(x)
+    sizes = batch_size, num_heads, seq_len, width // num_heads
+    q, k, v = torch.randn(3, *sizes, device=x.device).to(x)
     out = (module.out_proj.weight.detach().clone(), module.out_proj.bias.detach().clone())
     leaves = [x, weight, bias, q, k, v, merged, *out]
     options = {"is_causal": case.is_causal, "dropout_p": case.dropout}

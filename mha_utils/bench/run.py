@@ -1,5 +1,7 @@
 """Measure cases and everyday tasks: prove that all ways agree, time them in turns."""
 
+import contextlib
+import functools
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -8,6 +10,7 @@ import psutil
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from mha_utils.bench.cases import LARGEST, Case, call_of
 from mha_utils.bench.contestants import CONTESTANTS, LeftOut
@@ -40,16 +43,30 @@ def measure(
     seconds: float = 5.0,
     tasks: Iterable[Task] = (),
 ) -> dict:
-    """Measure every case and everyday task; the record that `save_record` writes."""
+    """Measure every case and everyday task; the record that `save_record` writes.
+
+    Ctrl-C ends the cases, or the tasks, early: the record holds what was measured before.
+    """
     names = list(names)
-    measured = [measure_case(case, names, seconds) for case in cases]
+    measured = until_interrupted(cases, lambda case: measure_case(case, names, seconds))
+    if not measured:
+        raise KeyboardInterrupt
     device = measured[0]["device"]
     dtypes = sorted({case["dtype"] for case in measured})
     rates = {dtype: matmul_rate(dtype, device) for dtype in dtypes}
     limits = {"matmul_flops_per_second": rates, "copied_bytes_per_second": copy_rate(device)}
-    everyday = [measure_task(task, seconds) for task in tasks]
+    everyday = until_interrupted(tasks, lambda task: measure_task(task, seconds))
     record = {"machine": describe_machine(device), "limits": limits, "cases": measured}
     return record | {"everyday": everyday}
+
+
+def until_interrupted(things: Iterable, measure_one: Callable) -> list[dict]:
+    """The results for all things, or for those before Ctrl-C."""
+    found = []
+    with contextlib.suppress(KeyboardInterrupt):
+        for thing in things:
+            found.append(measure_one(thing))
+    return found
 
 
 def measure_case(case: Case, names: Iterable[str] = NAMES, seconds: float = 5.0) -> dict:
@@ -132,13 +149,21 @@ def _distance(result: Tensor, expected: Tensor) -> float:
 
 
 def in_float64(module: MultiHeadAttention, x: Tensor, is_causal: bool) -> Tensor:
-    """The layer's result in float64, with none of the series' attention code."""
+    """The layer's result in float64, with none of the series' attention code.
+
+    One head of one sequence at a time: on a GPU, float64 has no kernel that makes no maps.
+    """
     layers = (module.q_proj, module.k_proj, module.v_proj)
     wide = [F.linear(x.double(), layer.weight.double(), layer.bias.double()) for layer in layers]
     q, k, v = (tokens.unflatten(-1, (module.num_heads, -1)).transpose(1, 2) for tokens in wide)
-    heads = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
-    out = module.out_proj
-    return F.linear(heads.transpose(1, 2).flatten(2), out.weight.double(), out.bias.double())
+    attend = functools.partial(F.scaled_dot_product_attention, is_causal=is_causal)
+    heads = [
+        checkpoint(attend, *(t[b : b + 1, h : h + 1] for t in (q, k, v)), use_reentrant=False)
+        for b in range(len(q))
+        for h in range(module.num_heads)
+    ]
+    merged = torch.cat(heads).view(*q.shape).transpose(1, 2).flatten(2)
+    return F.linear(merged, module.out_proj.weight.double(), module.out_proj.bias.double())
 
 
 def disagreeing(case: Case, layers: dict, errors: dict[str, float]) -> dict[str, str]:
