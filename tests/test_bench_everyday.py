@@ -140,6 +140,9 @@ def test_records_ship_with_the_package():
     assert settings["tool"]["setuptools"]["package-data"]["mha_utils.bench"] == ["records/*.json"]
 
 
-def test_the_whole_table_comes_first_among_records_of_a_device():
-    sizes = [len(record["cases"]) for record in load_records()]
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_whole_table_comes_first_among_records_of_a_device(device):
+    found = [record for record in load_records() if record["machine"]["device"] == device]
+    sizes = [len(record["cases"]) for record in found]
     assert sizes == sorted(sizes, reverse=True)
+    assert sizes

@@ -140,11 +140,11 @@ def test_a_broken_record_is_named(name, tmp_path):
 
 
 def test_a_record_of_your_own_stands_behind_those_that_chapters_speak_of(tmp_path, monkeypatch):
-    shipped = bench.load_records()
+    shipped = [record for record in bench.load_records() if record["machine"]["device"] == "cpu"]
     monkeypatch.setattr(record_module, "FOLDER", tmp_path)
     own = RECORD | {"cases": RECORD["cases"] * 99, "everyday": [], "race": {}}
     bench.save_record(own, tmp_path / "mine.json")
-    *others, mine = bench.load_records()
+    *others, mine, _on_a_gpu = bench.load_records()
     assert [record["machine"] for record in others] == [record["machine"] for record in shipped]
     assert len(mine["cases"]) == 99 * len(RECORD["cases"])
 

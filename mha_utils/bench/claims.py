@@ -1,7 +1,7 @@
 """What a machine has to confirm: claims about speed and memory, decided by a record.
 
-`make bench` prints them for the machine that it ran on. No GPU has been asked so far, so on a GPU
-every line of `CLAIMS` is open.
+`make bench` prints them for the machine that it ran on. What a GPU alone can say of numbers,
+kernels and memory, `tests/test_on_gpu.py` asks where there is one.
 """
 
 from collections.abc import Callable, Iterable

@@ -43,10 +43,10 @@ def save_record(record: dict, path: Path) -> None:
 
 
 def load_records(folder: Path | str | None = None) -> list[dict]:
-    """All records of a folder, CPUs first and whole tables before short ones.
+    """All records of a folder, CPUs before GPUs and whole tables before short ones.
 
-    When left out: those that ship with the package, then those that `make bench` wrote here:
-    chapters speak of the first. Other tables (of faults, roundings, versions) may lie beside them.
+    When left out: of each device those that ship with the package, then those that `make bench`
+    wrote here: chapters speak of the first. Other tables (of faults, roundings, versions) may lie beside them.
 
     Raises:
         ValueError: if the folder holds none, or a file that is cut off or incomplete.
