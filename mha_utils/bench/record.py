@@ -46,7 +46,8 @@ def load_records(folder: Path | str | None = None) -> list[dict]:
     """All records of a folder, CPUs before GPUs and whole tables before short ones.
 
     When left out: of each device those that ship with the package, then those that `make bench`
-    wrote here: chapters speak of the first. Other tables (of faults, roundings, versions) may lie beside them.
+    wrote here: chapters speak of the first. Other tables (of faults, roundings, versions) may lie
+    beside them.
 
     Raises:
         ValueError: if the folder holds none, or a file that is cut off or incomplete.
