@@ -453,7 +453,7 @@ def test_one_call_of_the_kernel(name, monkeypatch):
     ],
 )
 def test_on_a_gpu_flash_alone_reads_shared_heads(dtype, calls):
-    """Its other kernels would make the weights: they get the heads repeated. Nothing is computed."""
+    """Its other kernels would make the weights: they get the heads repeated."""
     with FakeTensorMode(), Calls() as counted:
         q, k = (torch.empty(2, h, 9, 8, dtype=dtype, device="cuda") for h in (4, 2))
         attend(q, k, k, is_causal=True)
