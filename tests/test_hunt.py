@@ -8,7 +8,9 @@ import torch
 from mha_utils import MultiHeadAttention, checks
 from mha_utils.core.guards import require_seed
 from mha_utils.museum import MUSEUM
-from mha_utils.museum.hunt import LEVELS, four_layers
+from mha_utils.museum.hunt import LEVELS, WRONG_LINES, four_layers
+from tools.notebooks import FOLDER
+from tools.suite.chapter_runner import code_cells
 
 
 def test_levels_share_out_the_museum():
@@ -76,3 +78,10 @@ def test_one_of_the_four_birds_has_the_right_layer_and_the_others_are_in_the_mus
     wrong = [kind for kind in four_layers().values() if kind is not MultiHeadAttention]
     assert len(set(wrong)) == len(wrong) == 3
     assert set(wrong) < {bug.module for bug in MUSEUM}
+
+
+@pytest.mark.parametrize(("who", "line"), WRONG_LINES.items())
+def test_what_settles_a_bet_on_a_layer_is_among_its_answers(who, line):
+    sources = [cell.source for cell in code_cells(FOLDER / "12_bug_hunt.ipynb")]
+    (bet,) = (source for source in sources if f"line of Layer {who} is wrong?" in source)
+    assert f'"{line}"' in bet
