@@ -7,7 +7,10 @@ import pytest
 
 from tools.notebooks import FOLDER
 
-TIME = re.compile(r"\*\*Time:?\*\* about (\d+) minutes(?: to read)?(?:, (\d+) for the exercise)?")
+TIME = re.compile(
+    r"\*\*Time:?\*\* about (\d+) minutes(?: to read)?(?:, as many again to play)?"
+    r"(?:, (\d+) for the exercise)?"
+)
 ROUTE = re.compile(
     r"^\| \*\*(.+?)\*\*(.*) \| (.*) \| about (\d+) (minutes|hours) \|$", re.MULTILINE
 )
