@@ -87,7 +87,9 @@ def test_slides_show_the_hook_pictures_and_bets_and_no_code(lesson):
 def test_notes_have_minutes_questions_and_mistakes(lesson):
     text = (lesson / "notes.md").read_text("utf-8")
     assert "## 03 · Stacked heads" in text
-    assert "**Time:** about 20 minutes to read, as many again to play, 20 for the exercises." in text
+    assert (
+        "**Time:** about 20 minutes to read, as many again to play, 20 for the exercises." in text
+    )
     assert "- How much “state” does “it” bring home? — 0.00." in text
     chapter = nbformat.read(next(p for p in chapters() if p.name[:2] == CHAPTER), as_version=4)
     for task, stub, _ in exercises(chapter):
