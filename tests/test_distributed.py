@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import nbformat
 import psutil
 import pytest
 import torch
@@ -32,6 +33,7 @@ from mha_utils.distributed import __main__ as command
 from mha_utils.distributed.traffic import taken
 from mha_utils.distributed.ways import Ring, attend_block, ring_out
 from mha_utils.distributed.worker import LOOPBACK
+from tools.notebooks import chapters
 
 __all__ = ["team"]  # a fixture
 
@@ -213,6 +215,16 @@ def test_what_cannot_be_shared_is_refused(team, name):
         team.run(run_way, WAYS["ring"][0], x, layer, x, cut)
     message = rf"run_way: rank \d failed with ValueError: {re.escape(text)}"
     assert re.fullmatch(message, str(caught.value))
+
+
+def test_the_smallest_program_of_chapter_17_sends_a_number(tmp_path):
+    (chapter,) = (path for path in chapters() if path.stem.startswith("17"))
+    texts = [cell.source for cell in nbformat.read(chapter, as_version=4).cells]
+    (program,) = re.findall(r"```python\n([^`]*init_process_group[^`]*)```", "\n".join(texts))
+    (tmp_path / "pair.py").write_text(program)
+    words = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "pair.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "process 1 has read 42.0\n", done.stderr
 
 
 @pytest.mark.parametrize("start", [[], ["torch.distributed.run", "--nproc-per-node", "2"]])

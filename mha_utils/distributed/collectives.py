@@ -46,7 +46,7 @@ def trade(x: Tensor, cut: int, join: int) -> Tensor:
 
 def all_reduce(x: Tensor) -> Tensor:
     """Everybody gives x, and everybody gets the sum of what all gave."""
-    total = x.clone(memory_format=torch.contiguous_format)
+    total = x.contiguous().clone()
     dist.all_reduce(total)  # total is changed in place
     count_bytes("all-reduce", total)
     return total

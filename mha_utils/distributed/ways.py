@@ -41,7 +41,7 @@ def by_trading(x: Tensor, layer: MultiHeadAttention) -> Tensor:
 
 
 def attend_block(q: Tensor, k: Tensor, v: Tensor, is_causal: bool = False) -> tuple[Tensor, Tensor]:
-    """Attention over some of the keys, and the logarithm of all their votes, (B, H, T, 1)."""
+    """Attention over some of the keys, and the log of their total of votes, (B, H, T, 1)."""
     scores = attention_scores(q, k)
     if is_causal:
         scores = scores.masked_fill(~causal_mask(q.shape[-2], k.shape[-2], q.device), -torch.inf)

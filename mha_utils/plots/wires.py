@@ -31,15 +31,15 @@ def draw_there_and_back(weights: Sequence, found: Sequence, total, twice=None) -
     rows, panels = len(weights), 2 if twice is None else 3
     size = (3.9 * panels, 0.44 * rows + 1.1)
     figure, (there, *back) = plt.subplots(1, panels, figsize=size, layout="constrained")
-    draw_processes(there, "forward: a copy for each, then a sum", weights)
+    draw_processes(there, "forward: copy x, add up for y", weights)
     for row, weight in enumerate(weights):
         draw_wire(there, LEFT, MIDDLE, row, rows, "1")
         draw_wire(there, MIDDLE, RIGHT, row, rows, weight)
     write_ends(there, rows, "x\n1", f"y\n{sum(weights)}")
-    draw_back(back[0], "backward: again a copy, then a sum", weights, found, total)
+    draw_back(back[0], "backward: copy at y, add up at x", weights, found, total)
     if twice is not None:
         fourfold = [rows * number for number in found]
-        draw_back(back[1], "backward, wrong: two sums", weights, fourfold, twice, rows)
+        draw_back(back[1], "backward, wrong: add up at y and at x", weights, fourfold, twice, rows)
     return figure
 
 
