@@ -142,7 +142,7 @@ def test_dips_stand_above_what_the_layer_likes():
 def test_a_dip_picture_holds_scores_above_that_of_the_neighbour():
     below = crowds.draw_dips({1: [1]}, [2], [3.0, 9.0, -4.0])[1]
     low, high = below.get_ylim()
-    (said,) = (t for t in below.texts if t.get_text().startswith("training asked"))
+    (said,) = (t for t in below.texts if t.get_text().startswith("training used"))
     assert low < -4 < 9 < said.get_position()[1] < high
 
 

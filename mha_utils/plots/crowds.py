@@ -40,7 +40,7 @@ def draw_dips(
     Args:
         right: size of the crowd -> right answers, one for each of the distances.
         scores: the mean score of a key 1, 2, 3, ... places back.
-        asked: training asked for no note so far back.
+        asked: from this distance on, no note that training asked for had a key.
     """
     above, below = axes = plt.subplots(2, 1, figsize=(8, 4.8), sharex=True)[1]
     for i, (number, line) in enumerate(right.items()):
@@ -58,7 +58,7 @@ def draw_dips(
     below.set_title("its layer 0: the mean score of a key, by its distance")
     for ax in axes:
         ax.axvline(asked - 0.5, linestyle=":", color="black")
-    below.text(asked, top - 0.2, "training asked for no note from here on", va="top")
+    below.text(asked, top - 0.2, "training used no note with a key so far back", va="top")
     return list(axes)
 
 

@@ -87,7 +87,9 @@ def _draw_note(ax: Axes, end: float, answer: float, y: float) -> None:
 def _draw_early_note(ax: Axes, end: tuple, early: tuple, late: tuple) -> None:
     """One arrow across the lines to a trained place; a grey one to the last copy, which is not."""
     look = {"arrowstyle": "-|>", "mutation_scale": 9, "color": ASKED, "linewidth": 1.4}
-    ax.annotate("", (early[0] + 0.5, early[1] + 1), (end[0] + 0.5, end[1]), arrowprops=look)
+    look["alpha"] = 0.7  # it crosses lines of letters
+    tip, tail = (early[0] + 0.5, early[1] + 1), (end[0] + 0.5, end[1])
+    ax.annotate("", tip, tail, arrowprops=look, zorder=2)
     note = {"color": ANSWER, "ha": "left", "va": "center"}
     ax.text(early[0] + 2, early[1] - 0.8, "layer 0 noted it at a trained place", **note)
     _draw_arrow(ax, end[0], late[0], end[1] + 1.1, theme.MUTED)
