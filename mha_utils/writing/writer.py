@@ -31,7 +31,7 @@ class Block(nn.Module):
             nn.Linear(4 * embed_dim, embed_dim),
         )
 
-    def forward(self, x, **options):  # such as the cache of chapter 15
+    def forward(self, x, **options):  # such as a cache, while it writes
         gathered = self.attention(self.attention_norm(x), is_causal=True, **options)
         x = x + gathered
         thought = self.mlp(self.mlp_norm(x))
