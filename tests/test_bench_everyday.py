@@ -115,18 +115,38 @@ def test_a_claim_is_decided_by_the_row_furthest_off():
     assert decided(half, record_of(1.0, seconds=3.0)) == "✗ half: 0.75 in it"
 
 
-def test_a_quick_bench_says_every_claim(tmp_path, capsys, monkeypatch):
+@pytest.fixture
+def tiny_bench(tmp_path, monkeypatch):
+    """`make bench` with one small case and one task; called, it gives the record it wrote."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(command, "cases_for", lambda device, quick: [Case((2, 7, 12, 3))])
     monkeypatch.setattr(command, "tasks_for", lambda device, quick: TINY[:1])
     options = ["--quick", "--device", "cpu", "--seconds", "0.001", "--only", "fused"]
-    assert command.main([*options, "--out", str(tmp_path / "a.json")]) == 0
+
+    def run() -> dict:
+        assert command.main([*options, "--out", str(tmp_path / "a.json")]) == 0
+        (record,) = load_records(tmp_path)
+        return record
+
+    return run
+
+
+def test_a_quick_bench_says_every_claim(tiny_bench, capsys):
+    record = tiny_bench()
     printed = capsys.readouterr().out
     for claim in CLAIMS:
         assert claim.sentence in printed
-    (record,) = load_records(tmp_path)
     assert [task["label"] for task in record["everyday"]] == [TINY[0].label]
     assert record["race"]["shape"] == [1, 12, 128, 64]
+
+
+def test_ctrl_c_in_the_race_keeps_the_rest(tiny_bench, monkeypatch):
+    def stopped(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "measure_race", stopped)
+    record = tiny_bench()
+    assert record["cases"] and record["everyday"] and "race" not in record
 
 
 # ---- records ---------------------------------------------------------------------------

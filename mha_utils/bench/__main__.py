@@ -1,6 +1,7 @@
 """`python -m mha_utils.bench`: measure this machine and write a record."""
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -81,7 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = with_progress(tasks_for(chosen.device, chosen.quick))
     with threads(chosen.threads):
         record = measure(with_progress(cases), chosen.only, chosen.seconds, tasks)
-        record |= {"race": measure_race(chosen.device, chosen.quick, chosen.seconds)}
+        with contextlib.suppress(KeyboardInterrupt):  # what was measured before is kept
+            record |= {"race": measure_race(chosen.device, chosen.quick, chosen.seconds)}
     save_record(record, path)
     for case in (*record["cases"], *record["everyday"]):
         print_case(case)
