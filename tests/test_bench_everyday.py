@@ -146,7 +146,9 @@ def test_ctrl_c_in_the_race_keeps_the_rest(tiny_bench, monkeypatch):
 
     monkeypatch.setattr(command, "measure_race", stopped)
     record = tiny_bench()
-    assert record["cases"] and record["everyday"] and "race" not in record
+    assert record["cases"]
+    assert record["everyday"]
+    assert "race" not in record
 
 
 # ---- records ---------------------------------------------------------------------------
