@@ -7,7 +7,15 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
-from mha_utils.plots.tiles import LARGE, SMALL, draw_roofline, draw_shares, draw_steps, draw_sweep
+from mha_utils.plots.tiles import (
+    LARGE,
+    SMALL,
+    draw_roofline,
+    draw_shares,
+    draw_steps,
+    draw_sweep,
+    draw_trips,
+)
 
 matplotlib.use("agg")
 
@@ -42,11 +50,29 @@ def test_a_step_shows_what_it_saves_of_the_bar_above():
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b", "c"]
 
 
+def test_trips_of_the_map_are_counted_and_thick():
+    ways = {
+        "A": {"make": ("q k", "map"), "use": ("map v", "output")},
+        "B": {"all": ("q", "output")},
+    }
+    panels = draw_trips(ways).figure.axes
+    assert [panel.get_title() + panel.get_title(loc="left") for panel in panels] == ["A", "B"]
+    first, second = [[t for t in panel.texts if t.get_text()] for panel in panels]
+    names = [t.get_text() for t in first]
+    assert names[:8] == ["make", "q", "k", "1", "use", "2", "v", "output"]
+    assert names[8:] == ["the large memory, far away", "the small memory, close to the arithmetic"]
+    assert [t.get_text() for t in second] == ["all", "q", "output"]
+    arrows = [t for t in panels[0].texts if getattr(t, "arrow_patch", None) is not None]
+    assert [t.arrow_patch.get_linewidth() for t in arrows] == [1, 1, 2.5, 2.5, 1, 1]
+    is_fetched = [t.xyann[1] > t.xy[1] for t in arrows]
+    assert is_fetched == [True, True, False, True, True, False]
+
+
 def test_dots_lie_on_the_roof():
-    ax = draw_roofline({"x": (5, 2), "y": (40, 80)}, most=100.0, bytes_a_second=10.0, title="Roof")
+    ax = draw_roofline({"x": 5, "y": 40}, most=100.0, bytes_a_second=10.0, title="Roof")
     roof, *dots = [list(map(tuple, line.get_xydata())) for line in ax.lines]
-    assert roof == [(2, 20), (10, 100), (5000, 100)]
-    assert dots == [[(5, 50)], [(2, 20)], [(40, 100)], [(80, 100)]]
+    assert roof == [(4, 40), (10, 100), (5000, 100)]
+    assert dots == [[(5, 50)], [(40, 100)]]
     words = [t.get_text() for t in ax.texts if t.get_text()]
     assert words[:2] == ["x: up to 50 %", "y: up to 100 %"]
     assert ax.figure.get_suptitle() == "Roof"
@@ -54,8 +80,8 @@ def test_dots_lie_on_the_roof():
 
 @pytest.mark.parametrize("few", [0.01, 4.0])
 def test_a_dot_that_reaches_little_lies_on_the_roof_and_in_the_picture(few):
-    ax = draw_roofline({"x": (20, few)}, most=1000.0, bytes_a_second=10.0)
-    roof, _, dot = [tuple(map(tuple, line.get_xydata())) for line in ax.lines]
+    ax = draw_roofline({"x": few}, most=1000.0, bytes_a_second=10.0)
+    roof, dot = [tuple(map(tuple, line.get_xydata())) for line in ax.lines]
     assert roof[0] == dot[0] == (few, 10 * few)
     assert ax.get_ylim()[0] < 10 * few
     assert ax.get_xlim()[0] < few

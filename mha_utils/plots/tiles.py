@@ -1,4 +1,4 @@
-"""Pictures of attention in tiles: a row that is swept, time that is saved, the roof above."""
+"""Pictures of attention in tiles: a row that is swept, trips and time saved, the roof above."""
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -131,29 +131,70 @@ def draw_steps(milliseconds: dict[str, float], gains: dict[str, str]) -> Axes:
     return ax
 
 
-def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -> Axes:
-    """Draw the roof of a machine and, below it, what a layer and its attention alone can reach.
+def draw_trips(ways: dict[str, dict[str, tuple[str, str]]]) -> Axes:
+    """Draw what each step fetches from the large memory and writes to it, a panel for each way.
 
     Args:
-        dots: name -> operations per byte, of the layer and of its attention alone.
+        ways: title of a panel -> step -> (what it fetches, what it writes), names with a space
+            between them; each trip of "map" is thick and gets its number.
+    """
+    widths = [len(steps) + 0.6 for steps in ways.values()]
+    apart = {"width_ratios": widths}
+    figure = plt.figure(figsize=(7.6, 2.8), layout="constrained")
+    axes = figure.subplots(1, len(ways), gridspec_kw=apart, squeeze=False)[0]
+    for ax, width, (title, steps) in zip(axes, widths, ways.items()):
+        for y, height, colour in ((1, 0.25, LARGE), (-0.45, 0.45, SMALL)):
+            ax.add_patch(plt.Rectangle((-0.1, y), width - 0.1, height, color=colour))
+        trips = 0
+        for x, (step, (fetched, written)) in enumerate(steps.items()):
+            middle = x + 0.4 if len(steps) > 1 else width / 2 - 0.15
+            ax.text(middle, -0.12, step, color=theme.ink_on(SMALL), fontsize=10, **MIDDLE)
+            names = [(name, True) for name in fetched.split()]
+            names += [(name, False) for name in written.split()]
+            for i, (name, is_fetched) in enumerate(names):
+                trips += name == "map"
+                shown = str(trips) if name == "map" else name
+                _trip(ax, middle + 0.26 * (i - (len(names) - 1) / 2), shown, is_fetched)
+        ax.set(xlim=(-0.15, width - 0.15), ylim=(-0.5, 1.3), title=title)
+        ax.axis("off")
+    for y, colour, words in (
+        (1.125, LARGE, "the large memory, far away"),
+        (-0.33, SMALL, "the small memory, close to the arithmetic"),
+    ):
+        look = {"color": theme.ink_on(colour), "fontsize": 8, "style": "italic"} | MIDDLE
+        axes[0].text(widths[0] / 2 - 0.15, y, words, **look)
+    return axes[0]
+
+
+def _trip(ax: Axes, x: float, shown: str, is_fetched: bool) -> None:
+    """One arrow, down to the arithmetic or up from it: thick with a number, or thin with a name."""
+    is_map = shown.isdigit()
+    colour = theme.QUERY if is_map else theme.MUTED
+    ends = [(x, 0.97), (x, 0.03)] if is_fetched else [(x, 0.03), (x, 0.97)]
+    look = {"color": colour, "linewidth": 2.5 if is_map else 1, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", ends[1], ends[0], arrowprops=look | {"arrowstyle": "-|>"})
+    weight = "bold" if is_map else "normal"
+    box = {"boxstyle": "round,pad=0.1", "facecolor": theme.PAPER, "edgecolor": "none"}
+    ax.text(x, 0.5, shown, color=colour, weight=weight, fontsize=9, bbox=box, **MIDDLE)
+
+
+def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -> Axes:
+    """Draw the roof of a machine, and on it what each program can reach.
+
+    Args:
+        dots: name of a program -> its operations per byte.
         most: operations a second.
         bytes_a_second: what travels between the large memory and the arithmetic.
     """
     _, ax = plt.subplots(figsize=(6.6, 3.2), layout="constrained")
     edge = most / bytes_a_second
-    reached = [x for pair in dots.values() for x in pair]
-    ends = np.array([min([4, *reached]), edge, max([5000, *reached])])
+    ends = np.array([min([4, *dots.values()]), edge, max([5000, *dots.values()])])
     ax.loglog(ends, np.minimum(most, bytes_a_second * ends), color="0.5")
-    for (name, pair), colour in zip(dots.items(), (theme.QUERY, theme.VALUE)):
-        places = [(x, min(most, bytes_a_second * x)) for x in pair]
-        for place, face in zip(places, (colour, theme.PAPER)):
-            ax.plot(*place, "o", color=colour, markerfacecolor=face, markersize=9)
-        text = f"{name}: up to {100 * places[0][1] / most:.0f} %"
-        ax.annotate(text, places[0], (8, -16), textcoords="offset points", color=colour)
-        arrow = {"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 5}
-        ax.annotate("", places[1], places[0], arrowprops=arrow)
-    words = "full: a layer\nhollow: its attention alone\narrow: a longer text"
-    ax.text(4900, most / 50, words, color="0.5", ha="right", va="bottom")
+    for (name, x), colour in zip(dots.items(), (theme.QUERY, theme.VALUE)):
+        place = (x, min(most, bytes_a_second * x))
+        ax.plot(*place, "o", color=colour, markersize=9)
+        text = f"{name}: up to {100 * place[1] / most:.0f} %"
+        ax.annotate(text, place, (8, -16), textcoords="offset points", color=colour)
     ax.text(0.4 * edge, 0.7 * most, "memory decides", color="0.5", ha="right")
     ax.text(4 * edge, 1.25 * most, "arithmetic decides", color="0.5", ha="center")
     ticks = [4, 16, 64, round(edge), 512, 2048]
