@@ -232,10 +232,10 @@ def test_arcs_lead_from_the_query_to_the_answer():
 def test_two_visitors_of_a_circle_have_a_colour_each_and_so_have_their_arrows():
     visitors = {2: [1, 0], 1: [0]}
     names = {2: "Nina", 0: "Bo"}
-    ax = plots_heads.draw_visitors("abcd", visitors, names, title="T")
+    ax = plots_heads.draw_visitors("abcd", visitors, names, dashed={1: 3}, title="T")
     places = {t.get_text(): t.get_position() for t in ax.texts}
     drawn = [t for t in ax.texts if isinstance(t, Annotation)]
-    ends = [("c", "b"), ("c", "a"), ("b", "a")]
+    ends = [("c", "b"), ("c", "a"), ("b", "a"), ("b", "d")]
     assert [(t.xyann, t.xy) for t in drawn] == [
         (pytest.approx(places[start]), pytest.approx(places[end])) for start, end in ends
     ]
@@ -244,7 +244,8 @@ def test_two_visitors_of_a_circle_have_a_colour_each_and_so_have_their_arrows():
     edges = [to_rgb(circle.get_edgecolor()) for circle in ax.patches]
     assert edges == [to_rgb(c) for c in (theme.INK, MARK, theme.QUERY, theme.MUTED)]
     colours = [to_rgb(t.arrow_patch.get_edgecolor()) for t in drawn]
-    assert colours == [to_rgb(c) for c in (theme.QUERY, theme.QUERY, MARK)]
+    assert colours == [to_rgb(c) for c in (theme.QUERY, theme.QUERY, MARK, MARK)]
+    assert [t.arrow_patch.get_linestyle() for t in drawn] == ["solid"] * 3 + ["--"]
     assert places["Nina"] == pytest.approx([1.22 * x for x in places["c"]], abs=1e-9)
     named = {t.get_text(): t.get_color() for t in ax.texts}
     assert (named["Nina"], named["Bo"]) == (theme.QUERY, theme.INK)

@@ -149,7 +149,7 @@ def draw_counts(panels: dict[str, dict[str, float]], *, most: int, bar: float, t
 
 
 def draw_rivals(weights, scores, *, rows: Sequence[str], columns, cells) -> Figure:
-    """Draw where the heads of a pair look, and how loud each calls its answer in every row.
+    """Draw where the heads of a pair look, and what each adds to its answer in every row.
 
     Args:
         weights: (2, R, S), of both heads.
@@ -171,12 +171,12 @@ def draw_rivals(weights, scores, *, rows: Sequence[str], columns, cells) -> Figu
 
 
 def _draw_calls(ax: Axes, scores: np.ndarray) -> None:
-    """Two bars in each row: what a head calls loudest, as long as it is loud."""
-    for h, (of_head, colour) in enumerate(zip(scores, (theme.QUERY, MARK))):
+    """Two bars in each row: the answer to which a head adds most, as long as it is much."""
+    for h, (of_head, colour) in enumerate(zip(scores, (theme.VALUE, theme.OUT))):
         places, loud = np.arange(len(of_head)) + 0.4 * h - 0.2, of_head.max(axis=-1)
         ax.barh(places, loud, 0.34, color=colour, label=f"head {h}")
         for y, x, answer in zip(places, loud, of_head.argmax(axis=-1)):
             ax.annotate(str(answer), (x, y), (3, 0), textcoords="offset points", va="center")
     ax.set(xlim=(0, 1.5 * scores.max(initial=0) or 1), ylim=(len(scores[0]) - 0.5, -0.5), yticks=[])
-    ax.set_title("how loud each calls which number")
+    ax.set_title("what each adds to its number")
     ax.legend(frameon=False, fontsize=9, loc="lower right")

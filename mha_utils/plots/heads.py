@@ -54,6 +54,7 @@ def draw_visitors(
     visitors: dict[int, Sequence[int]],
     names: dict[int, str],
     *,
+    dashed: dict[int, int] | None = None,
     title="",
     ax: Axes | None = None,
 ) -> Axes:
@@ -63,6 +64,7 @@ def draw_visitors(
         held: what stands in each token, the first at the top, clockwise.
         visitors: where arrows start -> where they end.
         names: what stands outside of the circle, beside some tokens.
+        dashed: where a visitor's thin dashed arrow ends.
     """
     ax = ax or plt.subplots(figsize=(4.2, 3.9))[1]
     colours = dict(zip(visitors, (theme.QUERY, MARK)))
@@ -79,6 +81,8 @@ def draw_visitors(
     for start, ends in visitors.items():
         for end in ends:
             _bend(ax, places, start, end, {"color": colours[start], "lw": 1.8})
+    for start, end in (dashed or {}).items():
+        _bend(ax, places, start, end, {"color": colours[start], "lw": 1.2, "ls": "--"})
     ax.set(xlim=(-1.65, 1.65), ylim=(-1.5, 1.5), aspect="equal")
     ax.axis("off")
     ax.set_title(title)
