@@ -184,18 +184,23 @@ def test_losses_of_the_two_copies_by_hand():
     assert maps[:, 0, 0, 0].tolist() == list(range(8))  # layer 0's heads first
 
 
-def test_the_strongest_heads_are_removed_and_twelve_at_random():
-    found = {"previous token": [0.1, 0.2, 0.9, 0.3] * 2, "induction": [0, 0, 0, 0, 0, 0.7, 0, 0]}
-    found["previous token"][6] = 0.8
-    pairs = heads_to_remove(Copies(), found)
-    assert pairs["previous-token head 0.2"] == (0, 2)
-    assert pairs["induction head 1.1"] == (1, 1)
-    assert len(pairs) == 14
-    assert sum(name.startswith("random head") for name in pairs) == 12
-    for name, (layer, head) in pairs.items():
-        assert name.endswith(f" {layer}.{head}")
-        assert 0 <= layer < 2
-        assert 0 <= head < 4
+def test_the_five_heads_of_the_highest_scores_are_removed_of_each_kind():
+    found = {
+        "previous token": [0.1, 0.2, 0.9, 0.3, 0.0, 0.4, 0.8, 0.05],
+        "induction": [0.5, 0.6, 0.1, 0.2, 0.3, 0.7, 0.0, 0.05],
+    }
+    assert heads_to_remove(Copies(), found) == {
+        "previous-token head 1: 0.2": (0, 2),
+        "previous-token head 2: 1.2": (1, 2),
+        "previous-token head 3: 1.1": (1, 1),
+        "previous-token head 4: 0.3": (0, 3),
+        "previous-token head 5: 0.1": (0, 1),
+        "induction head 1: 1.1": (1, 1),
+        "induction head 2: 0.1": (0, 1),
+        "induction head 3: 0.0": (0, 0),
+        "induction head 4: 1.0": (1, 0),
+        "induction head 5: 0.3": (0, 3),
+    }
 
 
 def test_twins_are_scored_by_sentence_and_by_pair():

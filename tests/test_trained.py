@@ -159,6 +159,18 @@ def test_queries_and_keys_give_the_maps():
     assert torch.allclose((q @ k.mT / 2).softmax(dim=-1), maps, atol=1e-5)
 
 
+def test_a_value_is_as_long_as_what_its_head_adds_to_the_output():
+    encoder = Encoder(50, 20, embed_dim=12, num_heads=3, num_layers=2, inner=24).eval()
+    states, _ = encoder(torch.randint(50, (2, 7)))
+    lengths = encoder.lengths_of_values(states)
+    assert lengths.shape == (2, 2, 3, 7)
+    attention, x = encoder.layers[1].attention, states[1]
+    for head in range(3):
+        only = slice(4 * head, 4 * head + 4)
+        out = attention.v_proj(x)[..., only] @ attention.out_proj.weight[:, only].T
+        assert torch.allclose(lengths[1, :, head], out.norm(dim=-1), atol=1e-6)
+
+
 SETTINGS = {
     "llama.block_count": 2,
     "llama.attention.head_count": 4,
@@ -240,6 +252,20 @@ def test_the_record_has_every_head():
     assert {len(scores) for scores in encoder["simple"].values()} == {72}
     assert len(decoder["previous token"]) == len(decoder["induction"]) == 270
     assert {len(losses) for losses in decoder["without"].values()} == {3}
+    assert len(decoder["without"]) == 10
+    assert {len(s) for r in encoder["relations"].values() for s in r["right, signs"]} == {72}
+
+
+def test_what_is_recorded_twice_is_the_same():
+    encoder = measured.recorded("encoder")
+    for relation in encoder["relations"].values():
+        hits = np.array([[sign == "+" for sign in row] for row in relation["right, signs"]])
+        assert np.allclose(hits.mean(axis=0), relation["accuracy"], atol=0.00051)
+    for looks in encoder["example sentence"].values():
+        for name, row in looks["row"].items():
+            assert row[2] == looks["it"][trained.HEAD_NAMES.index(name)]  # "cat" stands there
+            assert sum(row) == pytest.approx(1, abs=0.01)
+            assert sum(looks["passed on"][name]) == pytest.approx(1, abs=0.01)
 
 
 def test_recorded_maps_are_those_of_the_recorded_numbers():

@@ -78,6 +78,19 @@ class Encoder(nn.Module):
             both.append(torch.stack(made))
         return tuple(both)
 
+    def lengths_of_values(self, states: list[Tensor]) -> Float[Tensor, "L B H T"]:
+        """How long each value is where it leaves its head, read by the head's part of `out_proj`.
+
+        A weight times this length is what a key contributes. Source: Kobayashi et al. (2020).
+        """
+        lengths = []
+        for layer, x in zip(self.layers, states):
+            attention, H = layer.attention, layer.attention.num_heads
+            v = split_heads(attention.v_proj(x), H)  # (B, H, T, Dh)
+            parts = split_heads(attention.out_proj.weight[None], H)  # (1, H, D, Dh)
+            lengths.append((v @ parts.mT).norm(dim=-1))
+        return torch.stack(lengths)
+
 
 def load_encoder() -> Encoder:
     """The published encoder, in evaluation mode.

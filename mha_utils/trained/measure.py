@@ -9,7 +9,7 @@ from mha_utils.experiments.scores import at_offset, chosen_on_half, mass_on
 from mha_utils.trained import survey
 from mha_utils.trained.agreement import decoder_difference, encoder_difference
 from mha_utils.trained.decoder import Decoder
-from mha_utils.trained.encoder import Encoder
+from mha_utils.trained.encoder import HEAD_NAMES, Encoder
 from mha_utils.trained.sentences import (
     ANTECEDENT_BY_GENDER,
     ANTECEDENT_BY_MEANING,
@@ -19,7 +19,8 @@ from mha_utils.trained.sentences import (
 from mha_utils.trained.word_classes import rule_accuracy
 
 EXAMPLE_SENTENCE = "The cat sat on the mat because it was tired ."
-BLOCK, SEEDS, RANDOM_HEADS = 25, (0, 1, 2), 12
+SHOWN_HEADS = ("5.11", "3.1")
+BLOCK, SEEDS, TOP = 25, (0, 1, 2), 5
 # Ordinary text, as the decoder's tokens after a start token:
 # The old clock in the hall stopped at noon. Nobody noticed until the evening, when the
 # children came home from school and asked why dinner was so late. Their mother laughed,
@@ -45,6 +46,7 @@ def measure_encoder(encoder: Encoder, tokenizer) -> dict:
         relations[name] = {
             "sentences": len(own),
             "accuracy": _rounded(right.float().mean(dim=0)),
+            "right, signs": signs(right.int() * 2 - 1),
             "held-out half": round(chosen_on_half(right).item(), 3),
             "best offset": round(survey.best_offset(own), 3),
             "word class": round(rule_accuracy(name, own), 3),
@@ -54,6 +56,8 @@ def measure_encoder(encoder: Encoder, tokenizer) -> dict:
         twin_maps, both = survey.all_maps(encoder, tokenizer, text)
         twins[name] = measure_twins(survey.preference(twin_maps, both))
         ids = {w: tokenizer.token_to_id(w) for example in both for w in example.words}
+        passed_on, _ = survey.all_maps(encoder, tokenizer, text, passed_on=True)
+        twins[name]["passed on, signs"] = signs(survey.preference(passed_on, both))
         twins[name]["word vectors"] = word_vectors_alone(encoder.words.weight, ids, both)
     simple = survey.simple_scores(maps, sentences)
     return {
@@ -107,14 +111,25 @@ def word_vectors_alone(vectors: Tensor, ids: dict[str, int], sentences: list[Exa
 
 @torch.no_grad()
 def looks_at_cat(encoder: Encoder, tokenizer, sentence: str) -> dict:
-    """What "it" and the other words give to "cat" in every head, and what "it" gives to "mat"."""
+    """What "it" and the other words give to "cat" in every head, and what "it" gives to "mat".
+
+    Of the heads that are shown, the whole row of "it": the weights, and the shares of what is
+    passed on, which is weight times length of value.
+    """
     encoded = tokenizer.encode(sentence)
-    _, maps = encoder(torch.tensor([encoded.ids]))
+    states, maps = encoder(torch.tensor([encoded.ids]))
     it, cat, mat = map(encoded.tokens.index, ("it", "cat", "mat"))
     maps = maps[:, 0].flatten(0, 1)
+    passed_on = maps[:, it] * encoder.lengths_of_values(states)[:, 0].flatten(0, 1)
+    kinds = {"row": maps[:, it], "passed on": passed_on / passed_on.sum(dim=-1, keepdim=True)}
+    rows = {
+        kind: {name: _rounded(of_all[HEAD_NAMES.index(name)]) for name in SHOWN_HEADS}
+        for kind, of_all in kinds.items()
+    }
     others = [i for i in range(1, len(encoded.tokens) - 2) if i not in (it, cat)]
     looks = {"it": maps[:, it, cat], "others": maps[:, others, cat].mean(dim=-1)}
-    return {name: _rounded(x) for name, x in (looks | {"mat": maps[:, it, mat]}).items()}
+    looks["mat"] = maps[:, it, mat]
+    return {name: _rounded(x) for name, x in looks.items()} | rows
 
 
 @torch.no_grad()
@@ -164,10 +179,10 @@ def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> d
     scores = {name: _rounded(mass_on(by_batch, where)) for name, where in places.items()}
     removed = heads_to_remove(decoder, scores)
     losses = {
-        name: [copy_losses(decoder, batches[s], [head])[:2] for s in removed_for]
+        name: [round(copy_losses(decoder, batches[s], [head])[1], 2) for s in removed_for]
         for name, head in removed.items()
     }
-    strongest = [name for name in removed if "random" not in name]
+    strongest = [name for name in removed if " 1: " in name]
     ordinary = {"all heads": ordinary_loss(decoder)}
     ordinary |= {name: ordinary_loss(decoder, [removed[name]]) for name in strongest}
     return {
@@ -175,24 +190,20 @@ def measure_decoder(decoder: Decoder, removed_for: tuple[int, ...] = SEEDS) -> d
         **scores,
         "first copy": [round(loss, 2) for loss in first],
         "second copy": [round(loss, 2) for loss in second],
-        "without": {name: [round(b, 2) for _, b in found] for name, found in losses.items()},
-        "first copy without": {name: [round(a, 2) for a, _ in losses[name]] for name in strongest},
+        "without": losses,
         "ordinary text": {name: round(loss, 2) for name, loss in ordinary.items()},
     }
 
 
 def heads_to_remove(decoder: Decoder, scores: dict) -> dict[str, tuple[int, int]]:
-    """The strongest previous-token head, the strongest induction head, and some at random."""
-    generator = torch.Generator().manual_seed(0)
-    drawn = torch.randint(
-        0, len(scores["induction"]), (RANDOM_HEADS,), generator=generator
-    ).tolist()
-    places = {
-        "previous-token head": int(np.argmax(scores["previous token"])),
-        "induction head": int(np.argmax(scores["induction"])),
-    } | {f"random head {n}:": place for n, place in enumerate(drawn, 1)}
-    pairs = {name: divmod(place, decoder.num_heads) for name, place in places.items()}
-    return {f"{name} {layer}.{head}": (layer, head) for name, (layer, head) in pairs.items()}
+    """The heads of the highest scores, first as previous-token heads, then as induction heads."""
+    removed = {}
+    for name, kind in (("previous-token", "previous token"), ("induction", "induction")):
+        order = np.argsort(scores[kind])[::-1][:TOP]
+        for n, place in enumerate(order.tolist(), 1):
+            layer, head = divmod(place, decoder.num_heads)
+            removed[f"{name} head {n}: {layer}.{head}"] = (layer, head)
+    return removed
 
 
 def _rounded(values: Tensor) -> list[float]:

@@ -12,8 +12,13 @@ from mha_utils.trained.sentences import Example, examples
 
 
 @torch.no_grad()
-def maps_of(encoder: Encoder, tokenizer, example: Example) -> Float[Tensor, "A T T"]:
+def maps_of(
+    encoder: Encoder, tokenizer, example: Example, passed_on: bool = False
+) -> Float[Tensor, "A T T"]:
     """The weights of all A = L x H heads for one sentence, "[CLS]" and "[SEP]" included.
+
+    Args:
+        passed_on: multiply each weight by the length of what it is a weight of.
 
     Raises:
         ValueError: if a word of the sentence is not one piece, so that places would shift.
@@ -21,7 +26,9 @@ def maps_of(encoder: Encoder, tokenizer, example: Example) -> Float[Tensor, "A T
     encoded = tokenizer.encode(" ".join(example.words))
     if encoded.tokens[1:-1] != example.words:
         raise ValueError(f"every word must be one piece, got {encoded.tokens}")
-    _, maps = encoder(torch.tensor([encoded.ids]))
+    states, maps = encoder(torch.tensor([encoded.ids]))
+    if passed_on:
+        maps = maps * encoder.lengths_of_values(states)[..., None, :]
     return maps[:, 0].flatten(0, 1)
 
 
@@ -134,7 +141,9 @@ def best_by_chance(
     return best.quantile(0.95).item(), (best >= reached - 1e-6).float().mean().item()
 
 
-def all_maps(encoder: Encoder, tokenizer, text: str) -> tuple[list[Tensor], list[Example]]:
-    """The maps of every marked sentence of a text, and the sentences."""
+def all_maps(
+    encoder: Encoder, tokenizer, text: str, passed_on: bool = False
+) -> tuple[list[Tensor], list[Example]]:
+    """The maps of every marked sentence of a text, as `maps_of` gives them, and the sentences."""
     sentences = list(examples(text))
-    return [maps_of(encoder, tokenizer, example) for example in sentences], sentences
+    return [maps_of(encoder, tokenizer, example, passed_on) for example in sentences], sentences
