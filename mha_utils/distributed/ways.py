@@ -88,7 +88,7 @@ def ring_back(q, note, out, lse, grad_out, block=attend_block) -> tuple[Tensor, 
 
 
 class Ring(torch.autograd.Function):
-    """`ring_out` on the way forward, `ring_back` on gradients; kept is what is its own."""
+    """`ring_out` on the way forward, `ring_back` on gradients; it saves what is its own."""
 
     @staticmethod
     def forward(ctx, q: Tensor, note: Tensor, block: Callable) -> Tensor:
