@@ -5,7 +5,6 @@ import re
 import matplotlib
 import numpy as np
 import pytest
-import torch
 
 from mha_utils import theme
 from mha_utils.plots import evidence
@@ -38,16 +37,6 @@ def test_an_answer_stands_after_what_comes_back():
     expected = "answer must be a place right after 'x', the last symbol, got 2, after 'y'"
     with pytest.raises(ValueError, match=f"^{expected}$"):
         evidence.draw_notes(list("xyzx"), 2)
-
-
-def test_a_dot_stands_at_what_a_head_had_and_what_it_kept():
-    before, after = torch.tensor([0.1, 0.7, 0.5]), torch.tensor([0.1, 0.6, 0.1])
-    ax = evidence.draw_kept(before, after, {"a": 1, "b": 2}, labels=("x", "y"), title="T")
-    assert np.allclose(ax.lines[0].get_xydata(), torch.stack([before, after], dim=1))
-    named = {t.get_text(): t.xy for t in ax.texts if hasattr(t, "xy")}
-    assert named == {"a": pytest.approx((0.7, 0.6)), "b": pytest.approx((0.5, 0.1))}
-    assert [line.get_ydata()[1] / line.get_xdata()[1] for line in ax.lines[1:]] == [1, 0.5]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("x", "y", "T")
 
 
 def test_every_text_has_a_dot_beside_the_head_that_is_out():

@@ -68,27 +68,6 @@ def _bend(ax: Axes, start: tuple, end: tuple, colour: str, bend: float) -> None:
     ax.annotate("", end, start, arrowprops=arrow)
 
 
-def draw_kept(before, after, names: dict[str, int], *, labels=("", ""), title="", ax=None) -> Axes:
-    """Draw a dot for every head: its weight before and after a change, some of them named.
-
-    Args:
-        before, after: one number for each head.
-        names: name -> which of them it is.
-    """
-    ax = ax or plt.subplots(figsize=(4.5, 3))[1]
-    ax.plot(before, after, "o", color=theme.QUERY, markersize=5, alpha=0.6)
-    for part, name in ((1, "all of it"), (0.5, "half of it")):
-        ax.plot([0, 0.8], [0, 0.8 * part], color=theme.MUTED, linewidth=0.8)
-        ax.text(0.81, 0.8 * part, name, va="center", fontsize=9, color=theme.MUTED)
-    for name, place in names.items():
-        x, y = float(before[place]), float(after[place])
-        aside = {"xytext": (-8, 3), "ha": "right"} if y > 0.75 * x else {"xytext": (8, -3)}
-        ax.annotate(name, (x, y), textcoords="offset points", **aside)
-    ax.set(xlim=(0, 1), ylim=(0, 0.85), xlabel=labels[0], ylabel=labels[1])
-    ax.set_title(title)
-    return ax
-
-
 def draw_rises(rises: dict[str, dict], *, title="", ylabel="") -> Axes:
     """Draw what is lost without each head: one dot for each text, one look for each kind.
 
