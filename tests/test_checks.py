@@ -48,6 +48,26 @@ def strides(b, t, h, dh):
     return torch.empty(b, t, h * dh).view(b, t, h, dh).transpose(1, 2).stride()
 
 
+class FreelyWritten(torch.nn.Module):
+    """A block whose parts have no names, and whose sums are written in another way."""
+
+    def __init__(self, *parts):
+        super().__init__()
+        self.parts = torch.nn.ModuleList(parts)
+
+    def forward(self, x):
+        norm, attention, *rest = self.parts
+        gathered = torch.add(attention(norm(x), is_causal=True), x)
+        return torch.nn.Sequential(*rest)(gathered) + gathered
+
+
+def test_a_block_may_be_written_freely():
+    before = torch.get_rng_state()
+    report = checks.check_block(FreelyWritten)
+    assert repr(report) == "✓ FreelyWritten: values and gradients right for 5 sizes"
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_every_size_and_gradient_is_tried():
     report = repr(check_scores(attention_scores))
     assert report == "✓ attention_scores: values and gradients right for 5 sizes"

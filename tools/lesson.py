@@ -107,9 +107,11 @@ def for_nbgrader(chapter):
 
 def marked(stub: str, solution: str) -> str:
     """The solution, with nbgrader's marks around what stands in the place of the stub's answer."""
-    header = stub[: stub.index("    return ...")]
+    indent = re.search(r"^( +)return \.\.\.", stub, re.MULTILINE)[1]
+    header = stub[: stub.index(f"{indent}return ...")]
     before, _, answer = solution.partition(header)
-    return f"{before}{header}    ### BEGIN SOLUTION\n{answer.rstrip()}\n    ### END SOLUTION"
+    begin, end = (f"{indent}### {word} SOLUTION" for word in ("BEGIN", "END"))
+    return f"{before}{header}{begin}\n{answer.rstrip()}\n{end}"
 
 
 def graded(source: str, name: str, **cell):

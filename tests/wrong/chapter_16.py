@@ -1,18 +1,60 @@
 """Likely wrong answers to the exercises of chapter 16."""
 
 import torch
-import torch.nn.functional as F
+from torch import nn
 
 
-def shifted(scores, letters, targets=slice(1, None), **options):
-    batched = scores.flatten(0, -3) if scores.ndim > 3 else scores
-    batched = batched if batched.ndim == 3 else batched[None]
-    wanted = letters[targets].expand(len(batched), -1)
-    return F.cross_entropy(batched.mT, wanted, **options)
+def block_of(forward):
+    """A class like that of the exercise, with this `forward`."""
+
+    class MyBlock(nn.Module):
+        def __init__(self, norm, attention, mlp_norm, mlp):
+            super().__init__()
+            self.norm, self.attention = norm, attention
+            self.mlp_norm, self.mlp = mlp_norm, mlp
+
+    MyBlock.forward = forward
+    return MyBlock
 
 
-def picked(shares, letters):
-    return shares[..., torch.arange(len(letters) - 1), letters[1:]].mean()
+def no_first_sum(self, x):
+    x = self.attention(self.norm(x), is_causal=True)
+    return x + self.mlp(self.mlp_norm(x))
+
+
+def no_second_sum(self, x):
+    x = x + self.attention(self.norm(x), is_causal=True)
+    return self.mlp(self.mlp_norm(x))
+
+
+def norms_after_the_sums(self, x):
+    x = self.norm(x + self.attention(x, is_causal=True))
+    return self.mlp_norm(x + self.mlp(x))
+
+
+def both_read_the_same(self, x):
+    gathered = self.attention(self.norm(x), is_causal=True)
+    return x + gathered + self.mlp(self.mlp_norm(x))
+
+
+def sees_the_future(self, x):
+    x = x + self.attention(self.norm(x))
+    return x + self.mlp(self.mlp_norm(x))
+
+
+def x_is_overwritten(self, x):
+    x = self.norm(x)
+    x = self.mlp_norm(x + self.attention(x, is_causal=True))
+    return x + self.mlp(x)
+
+
+def in_place(self, x):
+    x += self.attention(self.norm(x), is_causal=True)
+    return x + self.mlp(self.mlp_norm(x))
+
+
+def wrong_name(self, x):
+    return x + self.attn(x)
 
 
 def top(scores, k, fill=-torch.inf, largest=True):
@@ -31,13 +73,15 @@ def best_of_all_rows(scores, k):
 
 
 CHAPTER_16 = {
-    "check_next_letter_loss": [
-        (lambda s, i: shifted(s, i, slice(-1)), "for itself, which the model has just read"),
-        (lambda s, i: -shifted(s, i), "minus the logarithm"),
-        (lambda s, i: -picked(s, i), "the softmax is missing"),
-        (lambda s, i: -picked(s.softmax(-1), i), "the logarithm is missing"),
-        (lambda s, i: -picked(s.log_softmax(-2), i), "over the places, not over the letters"),
-        (lambda s, i: shifted(s, i, reduction="none"), "should be one number (shape ())"),
+    "check_block": [
+        (block_of(no_first_sum), "attention replaces x"),
+        (block_of(no_second_sum), "the MLP replaces x"),
+        (block_of(norms_after_the_sums), "each part should read a normed copy"),
+        (block_of(both_read_the_same), "the MLP reads the x from before the attention"),
+        (block_of(sees_the_future), "is_causal=True is missing"),
+        (block_of(x_is_overwritten), "add to x itself"),
+        (block_of(in_place), "change a tensor in place"),
+        (block_of(wrong_name), "in your line `return x + self.attn(x)`"),
     ],
     "check_top_k": [
         (cut_after_the_softmax, "does not sum to 1"),

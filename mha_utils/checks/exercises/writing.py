@@ -2,11 +2,8 @@
 
 import numpy as np
 
+from mha_utils.checks.built import Composed, composed, parts_of_a_block, slopes
 from mha_utils.checks.tensors import Tensors
-
-
-def _letters(sizes, random) -> dict:
-    return {"letters": random.integers(0, sizes.S, size=sizes.T + 1)}
 
 
 def _log_chances(scores):
@@ -14,33 +11,70 @@ def _log_chances(scores):
     return above - np.log(np.exp(above).sum(axis=-1, keepdims=True))
 
 
-def _given(shares, targets):
-    return shares[..., np.arange(len(targets)), targets]
+def _right(x, norm, attention, mlp_norm, mlp):
+    x = x + attention(norm(x), is_causal=True)
+    return x + mlp(mlp_norm(x))
 
 
-check_next_letter_loss = Tensors(
-    asks="`answer(scores, letters)`: scores[t] (T, V) predicts letters[t + 1]; the mean loss.",
-    inputs=("scores",),
-    constants=_letters,
-    solve=lambda scores, letters: -_given(_log_chances(scores), letters[1:]).mean(),
+def _gathered(x, norm, attention):
+    return x + attention(norm(x), is_causal=True)
+
+
+def _lost_at_attention(x, norm, attention, mlp_norm, mlp):
+    x = attention(norm(x), is_causal=True)
+    return x + mlp(mlp_norm(x))
+
+
+def _lost_at_mlp(x, norm, attention, mlp_norm, mlp):
+    return mlp(mlp_norm(_gathered(x, norm, attention)))
+
+
+def _post_norm(x, norm, attention, mlp_norm, mlp):
+    x = norm(x + attention(x, is_causal=True))
+    return mlp_norm(x + mlp(x))
+
+
+def _side_by_side(x, norm, attention, mlp_norm, mlp):
+    return _gathered(x, norm, attention) + mlp(mlp_norm(x))
+
+
+def _sees_all(x, norm, attention, mlp_norm, mlp):
+    x = x + attention(norm(x))
+    return x + mlp(mlp_norm(x))
+
+
+def _adds_to_copies(x, norm, attention, mlp_norm, mlp):
+    x = norm(x)
+    x = mlp_norm(x + attention(x, is_causal=True))
+    return x + mlp(x)
+
+
+def _no_norms(x, norm, attention, mlp_norm, mlp):
+    x = x + attention(x, is_causal=True)
+    return x + mlp(x)
+
+
+check_block = Composed(
+    asks="`answer`: a class made of the four parts of a block; called with x (B, T, D).",
+    inputs=("x",),
+    shapes={"x": "B T D"},
+    constants=parts_of_a_block,
+    solve=composed(_right),
+    gradients=slopes(_right),
     mistakes={
-        "each letter is asked for itself, which the model has just read: shift by one": (
-            lambda scores, letters: -_given(_log_chances(scores), letters[:-1]).mean()
+        "attention replaces x: it should add to x": composed(_lost_at_attention),
+        "the MLP replaces x: it should add to x": composed(_lost_at_mlp),
+        "the norms come after the sums (post-norm): each part should read a normed copy": (
+            composed(_post_norm)
         ),
-        "the sum, not the mean": lambda scores, letters: (
-            -_given(_log_chances(scores), letters[1:]).sum()
+        "the MLP reads the x from before the attention: it should read what was gathered, too": (
+            composed(_side_by_side)
         ),
-        "the sign: a loss is minus the logarithm": lambda scores, letters: _given(
-            _log_chances(scores), letters[1:]
-        ).mean(),
-        "the softmax is missing": lambda scores, letters: -_given(scores, letters[1:]).mean(),
-        "the logarithm is missing": lambda scores, letters: (
-            -_given(np.exp(_log_chances(scores)), letters[1:]).mean()
-        ),
-        "softmax over the places, not over the letters": lambda scores, letters: (
-            -_given(
-                np.swapaxes(_log_chances(np.swapaxes(scores, -1, -2)), -1, -2), letters[1:]
-            ).mean()
+        "letters see those after them: is_causal=True is missing": composed(_sees_all),
+        "the sums begin with the normed copies: add to x itself": composed(_adds_to_copies),
+        "both norms are missing": composed(_no_norms),
+        "the two norms are exchanged": composed(
+            lambda x, norm, attention, mlp_norm, mlp: _right(x, mlp_norm, attention, norm, mlp)
         ),
     },
 )
