@@ -20,24 +20,23 @@ def test_a_point_of_a_curve_is_the_mean_of_the_last_losses():
     assert len(looks) == 4  # no two of four look alike
 
 
-def test_the_last_piece_of_a_strip_is_framed_and_a_long_strip_shows_its_end():
-    fig = hunting.draw_strips((5, 2, 3), 2)
-    written = [[t.get_text() for t in ax.texts] for ax in fig.axes]
-    assert written == [["5", "1", "2", "3", "4", "5"], ["1", "2", "1", "2"], ["1", "2", "3"] * 2]
-    assert [ax.get_title(loc="left") for ax in fig.axes] == [f"{n} notes heard" for n in (5, 2, 3)]
-    for ax, cells in zip(fig.axes, (6, 4, 6)):
-        *results, frame = ax.patches
-        assert [patch.get_x() for patch in results] == list(range(6 - cells, 6))
-        assert (frame.get_x(), frame.get_width(), frame.get_fill()) == (4, 2, False)
-        cuts = ax.collections[0].get_segments()
-        assert [cut[0][0] for cut in cuts] == list(range(6, 5 - cells, -2))
-    heads = [to_hex(patch.get_facecolor()) for patch in fig.axes[0].patches[:-1]]
-    assert heads == [colour.lower() for colour in [theme.HEADS[0], *[theme.HEADS[1]] * 5]]
+def test_the_first_output_of_a_strip_is_framed_and_a_long_strip_shows_its_beginning():
+    ax = hunting.draw_strip(5, 2)
+    written = [text.get_text() for text in ax.texts]
+    assert written == ["1", "2", "3", "4", "5", "1", "output 1", "output 2", "output 3"]
+    assert [text.get_position()[0] for text in ax.texts[6:]] == [1, 3, 5]
+    *results, frame = ax.patches
+    assert [patch.get_x() for patch in results] == list(range(6))
+    assert (frame.get_x(), frame.get_width(), frame.get_fill()) == (0, 2, False)
+    assert [cut[0][0] for cut in ax.collections[0].get_segments()] == [0, 2, 4, 6]
+    heads = [to_hex(patch.get_facecolor()) for patch in results]
+    assert heads == [colour.lower() for colour in [*[theme.HEADS[0]] * 5, theme.HEADS[1]]]
 
 
-def test_of_one_note_only_one_is_said_to_be_heard():
-    (ax,) = hunting.draw_strips((1,), 2).axes
-    assert ax.get_title(loc="left") == "1 note heard"
+def test_a_short_strip_is_shown_whole():
+    ax = hunting.draw_strip(2, 2)
+    assert [text.get_text() for text in ax.texts[:4]] == ["1", "2", "1", "2"]
+    assert [text.get_text() for text in ax.texts[4:]] == ["output 1", "output 2"]
 
 
 def test_a_cell_is_filled_if_its_question_accuses():

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mha_utils import theme
 
@@ -34,33 +33,28 @@ def draw_curves(curves: Mapping[str, Sequence[float]], over: int, *, labels=("",
     return ax
 
 
-def draw_strips(counts: Sequence[int], num_heads: int) -> Figure:
-    """Draw memory with one head behind the other, cut into pieces; the last piece is framed.
+def draw_strip(places: int, num_heads: int) -> Axes:
+    """Draw memory with one head behind the other, cut into outputs; the first is framed.
 
     Args:
-        counts: of places, a strip for each; of a long strip only the end is shown.
-        num_heads: results in a piece; each number is a place, each colour a head.
+        places: of notes; of a long strip only the beginning is shown.
+        num_heads: results in an output; each number is a place, each colour a head.
     """
-    wide = num_heads * (num_heads + 1)
-    size = (min(0.42 * wide + 1.6, 40), 0.75 * len(counts))
-    fig, axes = plt.subplots(len(counts), 1, figsize=size, squeeze=False, layout="constrained")
+    wide = num_heads * min(places, num_heads + 1)
+    size = (min(0.42 * wide + 1.6, 40), 1.0)
+    ax = plt.subplots(figsize=size, layout="constrained")[1]
+    for cell in range(wide):
+        _draw_result(ax, cell, *divmod(cell, places))
+    cuts = np.arange(0, wide + 1, num_heads)
+    ax.vlines(cuts, -0.3, 1.3, color=theme.MUTED, linewidth=2)
+    for output, start in enumerate(cuts[:-1]):
+        look = {"ha": "center", "va": "bottom", "fontsize": 9, "color": theme.MUTED}
+        ax.text(start + num_heads / 2, 1.5, f"output {output + 1}", **look)
     frame = {"fill": False, "edgecolor": theme.MUTED, "linewidth": 4, "clip_on": False}
-    for ax, places in zip(axes[:, 0], counts):
-        cells = range(max(0, places * num_heads - wide), places * num_heads)
-        for x, cell in zip(range(wide - len(cells), wide), cells):
-            _draw_result(ax, x, *divmod(cell, places))
-        ax.vlines(
-            np.arange(wide, wide - len(cells) - 1, -num_heads),
-            -0.3,
-            1.3,
-            color=theme.MUTED,
-            linewidth=2,
-        )
-        ax.add_patch(plt.Rectangle((wide - num_heads, -0.3), num_heads, 1.6, **frame))
-        ax.set(xlim=(-0.1, wide + 0.1), ylim=(-0.45, 1.45))
-        ax.set_title(f"{places} note{'s' * (places != 1)} heard", loc="left", fontsize=9)
-        ax.axis("off")
-    return fig
+    ax.add_patch(plt.Rectangle((0, -0.3), num_heads, 1.6, **frame))
+    ax.set(xlim=(-0.1, wide + 0.1), ylim=(-0.45, 2.1))
+    ax.axis("off")
+    return ax
 
 
 def _draw_result(ax: Axes, x: int, head: int, place: int) -> None:
