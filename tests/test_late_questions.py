@@ -179,6 +179,7 @@ def test_first_answers_are_the_first(from_start):
 
 
 def test_the_record_is_read_by_the_names_of_the_tests():
+    assert late.recorded_accuracies("rotary") == ROWS["rotary"]["256"]
     mean = sum(ROWS["rotary"]["256"]) / 10
     assert late.recorded_accuracy("rotary") == pytest.approx(mean)
     for name, key in {"window": "64 in a window", "colleague's": "64 from start"}.items():

@@ -57,12 +57,26 @@ def test_a_long_text_is_wrapped_and_a_line_marks_the_end_of_training():
 
 def test_the_question_goes_to_the_last_copy_at_a_trained_place():
     ax = places.draw_texts({"T": EARLY}, trained=7, per_line=10)
-    ask, late = (t for t in ax.texts if isinstance(t, Annotation))
-    assert (ask.xyann, ask.xy) == ((9.5, 1.5), (4.5, 2.5))
+    head, late = (t for t in ax.texts if isinstance(t, Annotation))
+    assert head.xy == pytest.approx((4.5, 1.7))
+    (way,) = (line for line in ax.lines if line.get_color() == ASKED)
+    assert way.get_xydata()[0] == pytest.approx((10, 2))  # from the last cell
+    assert way.get_xydata()[-1] == pytest.approx(head.xyann)
+    assert way.get_xdata().max() > 10  # around the lines
     assert (late.xyann[0], late.xy[0]) == (9.5, 7.5)
     named = {t.get_text(): t.get_color() for t in ax.texts}
     assert named["layer 0 noted it at a trained place"] == ANSWER
     assert named["no row was trained here"] != ANSWER
+
+
+def test_a_text_can_be_shown_before_its_arrows():
+    with_them, bare = (
+        places.draw_texts({"T": EARLY}, trained=7, per_line=10, arrows=arrows)
+        for arrows in (True, False)
+    )
+    assert cells(bare) == cells(with_them)
+    assert not any(isinstance(t, Annotation) for t in bare.texts)
+    assert len(bare.lines) == 1  # the end of training
 
 
 def test_two_texts_end_below_each_other():
@@ -109,6 +123,15 @@ def test_a_kind_looks_the_same_whatever_is_drawn_beside_it():
     assert [t.get_text() for t in beside.texts] == ["a 1.00", "c 0.00"]
 
 
+def test_a_band_spans_several_models():
+    spread = {"a": [[1, 0.8], [0.2, 0.4]]}
+    ax = places.draw_kinds([32, 64], {"a": [0.9, 0.3]}, ("a",), spread=spread)
+    (band,) = ax.collections
+    corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(32, 0.8), (32, 1), (64, 0.2), (64, 0.4)}
+    assert not places.draw_kinds([32], {"a": [1]}, ("a",)).collections
+
+
 def test_names_at_the_ends_of_lines_stand_apart():
     ends = {"a": [0.01], "b": [0.9], "c": [0.02]}
     ax = places.draw_kinds([32], ends, tuple("abc"))
@@ -136,13 +159,15 @@ def test_dips_stand_above_what_the_layer_likes():
     assert list(below.lines[0].get_xdata()) == [1, 2, 3]
     assert list(below.lines[0].get_ydata()) == [3.0, -1.0, 2.0]
     for ax in (above, below):
-        assert list(ax.lines[-1].get_xdata()) == [19.5, 19.5]
+        (zone,) = (p for p in ax.patches if to_hex(p.get_facecolor()) == to_hex(crowds.ZONE))
+        assert zone.get_x() == 19.5
+        assert zone.get_x() + zone.get_width() == 20.5
 
 
 def test_a_dip_picture_holds_scores_above_that_of_the_neighbour():
     below = crowds.draw_dips({1: [1]}, [2], [3.0, 9.0, -4.0])[1]
     low, high = below.get_ylim()
-    (said,) = (t for t in below.texts if t.get_text().startswith("training used"))
+    (said,) = (t for t in below.texts if t.get_text().startswith("training checked"))
     assert low < -4 < 9 < said.get_position()[1] < high
 
 

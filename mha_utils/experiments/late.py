@@ -71,13 +71,18 @@ def _scores() -> dict[str, dict[str, list[float]]]:
     return {row["positions"]: row["scores"] for row in recorded("positions")}
 
 
-def recorded_accuracy(kind: str, test: str = "late", length: int = 256) -> float:
-    """The mean over the ten recorded models of this kind.
+def recorded_accuracies(kind: str, test: str = "late", length: int = 256) -> list[float]:
+    """Those of the ten recorded models of this kind.
 
     Args:
         test: a name of `TESTS`, or how the record goes on after the length.
     """
-    scores = _scores()[kind][f"{length}{TESTS.get(test, test)}"]
+    return list(_scores()[kind][f"{length}{TESTS.get(test, test)}"])
+
+
+def recorded_accuracy(kind: str, test: str = "late", length: int = 256) -> float:
+    """The mean of `recorded_accuracies`."""
+    scores = recorded_accuracies(kind, test, length)
     return sum(scores) / len(scores)
 
 

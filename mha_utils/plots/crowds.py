@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from mha_utils import theme
 from mha_utils.plots.places import COPIES, SEEN
 
+ZONE = "grey"  # and pale: distances at which training checked no note
+
 
 def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
     """Draw a bar for each crowd: the share of the wanted key, then a slice for each far one.
@@ -16,7 +18,8 @@ def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
     Args:
         weights: score of a far key -> for each crowd the weights, the wanted key first.
     """
-    axes = plt.subplots(1, len(weights), figsize=(9, 2.4), sharey=True, squeeze=False)[1][0]
+    size = (9, 0.5 + 0.48 * max(map(len, weights.values())))
+    axes = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)[1][0]
     for ax, (score, crowds) in zip(axes, weights.items()):
         for row, crowd in enumerate(np.asarray(crowd) for crowd in crowds):
             colours = [SEEN] + [theme.FORBIDDEN] * (len(crowd) - 1)
@@ -40,7 +43,7 @@ def draw_dips(
     Args:
         right: size of the crowd -> right answers, one for each of the distances.
         scores: the mean score of a key 1, 2, 3, ... places back.
-        asked: from this distance on, no note that training asked for had a key.
+        asked: from this distance on, a grey zone: no note of use in training had a key there.
     """
     above, below = axes = plt.subplots(2, 1, figsize=(8, 4.8), sharex=True)[1]
     for i, (number, line) in enumerate(right.items()):
@@ -57,8 +60,10 @@ def draw_dips(
     below.set(ylabel="mean score", ylim=(min(scores) - 1, top), xlabel="distance")
     below.set_title("its layer 0: the mean score of a key, by its distance")
     for ax in axes:
-        ax.axvline(asked - 0.5, linestyle=":", color="black")
-    below.text(asked, top - 0.2, "training used no note with a key so far back", va="top")
+        ax.axvspan(
+            asked - 0.5, max(*distances, len(scores), asked) + 0.5, color=ZONE, alpha=0.15, zorder=0
+        )
+    below.text(asked, top - 0.2, "training checked no note here", va="top")
     return list(axes)
 
 

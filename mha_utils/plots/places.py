@@ -1,6 +1,6 @@
 """Pictures of places: texts that are asked late, arrows that turn, who answers how late."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -16,7 +16,7 @@ STYLES = ("-", "--", "-.", ":", "-")
 STEPS = theme.HEADS[1:3]  # to the right, and up
 
 
-def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
+def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64, arrows: bool = True) -> Axes:
     """Draw texts as a model reads them, a cell for each symbol, their ends below each other.
 
     Grey: before the first copy of the block. Blue: the copies. Dark blue: the last symbol, which
@@ -28,6 +28,7 @@ def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
         texts: title -> what has `letters`, `start` and `period`.
         trained: a line marks the end of so many cells.
         per_line: so many cells stand side by side.
+        arrows: whether to draw them.
     """
     lines = [-(-len(text.letters) // per_line) for text in texts.values()]
     height = sum(lines) + 4.4 * len(texts)
@@ -35,15 +36,18 @@ def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64) -> Axes:
     top = 0.0
     for (title, text), number in zip(texts.items(), lines):
         ax.text(0, top + 0.6, title, va="center")
-        _draw_text(ax, text, top + 1.5, number * per_line - len(text.letters), trained, per_line)
+        shift = number * per_line - len(text.letters)
+        corner = _draw_text(ax, text, top + 1.5, shift, trained, per_line)
+        if arrows:
+            _draw_arrows(ax, text, corner, trained, per_line)
         top += number + 4.4
     ax.set(xlim=(-0.2, per_line + 0.2), ylim=(height, 0), aspect="equal")
     ax.axis("off")
     return ax
 
 
-def _draw_text(ax: Axes, text, top: float, shift: int, trained: int, per_line: int) -> None:
-    """The cells of one text from `top` on, the first line shifted so that the last one is full."""
+def _draw_text(ax: Axes, text, top: float, shift: int, trained: int, per_line: int) -> Callable:
+    """The cells of one text, the first line shifted so that the last is full: where they are."""
 
     def corner(i):
         row, column = divmod(i + shift, per_line)
@@ -61,13 +65,18 @@ def _draw_text(ax: Axes, text, top: float, shift: int, trained: int, per_line: i
     if trained <= len(text.letters):
         x, y = corner(trained - 1)
         ax.plot([x + 1, x + 1], [y - 0.15, y + 1.15], color=SEEN, linewidth=2.5)
+    return corner
+
+
+def _draw_arrows(ax: Axes, text, corner: Callable, trained: int, per_line: int) -> None:
+    """Who asks whom, if the copy that is asked is in the last line."""
     (end, y), (answer, _) = corner(len(text.letters) - 1), corner(len(text.letters) - text.period)
     if end > answer > 0:
         early = _early_answer(text, trained)
         if early is None:
             _draw_note(ax, end, answer, y)
         else:
-            _draw_early_note(ax, (end, y), corner(early), (answer, y))
+            _draw_early_note(ax, (end, y), corner(early), (answer, y), per_line)
 
 
 def _early_answer(text, trained: int) -> int | None:
@@ -84,14 +93,21 @@ def _draw_note(ax: Axes, end: float, answer: float, y: float) -> None:
     ax.text(end + 1, y + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
 
 
-def _draw_early_note(ax: Axes, end: tuple, early: tuple, late: tuple) -> None:
-    """One arrow across the lines to a trained place; a grey one to the last copy, which is not."""
-    look = {"arrowstyle": "-|>", "mutation_scale": 9, "color": ASKED, "linewidth": 1.4}
-    look["alpha"] = 0.7  # it crosses lines of letters
-    tip, tail = (early[0] + 0.5, early[1] + 1), (end[0] + 0.5, end[1])
-    ax.annotate("", tip, tail, arrowprops=look, zorder=2)
-    note = {"color": ANSWER, "ha": "left", "va": "center"}
-    ax.text(early[0] + 2, early[1] - 0.8, "layer 0 noted it at a trained place", **note)
+def _draw_early_note(ax: Axes, end: tuple, early: tuple, late: tuple, right: int) -> None:
+    """A bent arrow around the lines to a trained place; a grey one to the last copy, which is not.
+
+    Args:
+        right: where the lines end.
+    """
+    (x, y), above = early, early[1] - 0.55
+    look = {"color": ASKED, "linewidth": 2.5, "clip_on": False}
+    way = [(end[0] + 1, end[1] + 0.5), (right + 0.8, end[1] + 0.5), (right + 0.8, above)]
+    ax.plot(*zip(*way, (x + 0.5, above)), solid_joinstyle="round", **look)
+    head = {"arrowstyle": "-|>", "mutation_scale": 14, "color": ASKED, "linewidth": 2.5}
+    head |= {"shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (x + 0.5, y + 0.2), (x + 0.5, above), arrowprops=head)
+    note = {"color": ANSWER, "ha": "left", "va": "bottom"}
+    ax.text(x + 1.5, above - 0.2, "layer 0 noted it at a trained place", **note)
     _draw_arrow(ax, end[0], late[0], end[1] + 1.1, theme.MUTED)
     ax.text(late[0] - 0.5, end[1] + 1.9, "no row was trained here", ha="right", va="center")
     ax.text(end[0] + 1, end[1] + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
@@ -160,12 +176,15 @@ def _write_step(ax: Axes, name: str, middle: np.ndarray, away: np.ndarray, colou
     ax.text(*(middle + away), name, color=colour, bbox=box, **side)
 
 
-def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, title="") -> Axes:
+def draw_kinds(
+    lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, spread=None, title=""
+) -> Axes:
     """Draw accuracy by length, a line for each kind, which looks the same in all pictures.
 
     Args:
         lines: kind -> an accuracy for each length.
         kinds: all there are, in the order of their looks.
+        spread: kind -> for each length the accuracies of several models; a band spans them.
     """
     ax = plt.subplots(figsize=(6.5, 3.2))[1]
     heights = _apart([right[-1] for right in lines.values()])
@@ -173,6 +192,9 @@ def draw_kinds(lengths: Sequence[int], lines: dict[str, Sequence], kinds, *, tit
         number = list(kinds).index(kind)
         look = {"color": theme.HEADS[number], "linestyle": STYLES[number], "linewidth": 2}
         ax.plot(lengths, right, label=kind, marker=".", markersize=9, **look)
+        if spread is not None:
+            lowest, highest = zip(*((min(each), max(each)) for each in spread[kind]))
+            ax.fill_between(lengths, lowest, highest, color=look["color"], alpha=0.2, linewidth=0)
         name = f"{kind} {right[-1]:.2f}"
         ax.text(lengths[-1] * 1.08, height, name, color=theme.HEADS[number], va="center")
     ax.set_xscale("log", base=2)
