@@ -25,7 +25,8 @@ def draw_sweep(seq_len: int, block: int) -> Axes:
     _, ax = plt.subplots(figsize=(6.6, 4.5), layout="constrained")
     for query in range(count):
         for key in range(query + 1):
-            _tile(ax, count, query, key, _look(query, key, row, now))
+            look = {"linewidth": 0.8} | _look(query, key, row, now)
+            ax.add_patch(plt.Rectangle((key / count, query / count), *[1 / count] * 2, **look))
     for name, along, place, lit in (
         ("q", "down", -FAR - THICK, row),
         ("output", "down", 1.5, None),
@@ -54,11 +55,6 @@ def _look(query: int, key: int, row: int, now: int) -> dict:
     return {"facecolor": SMALL if key == now else theme.PAPER, "edgecolor": theme.MUTED}
 
 
-def _tile(ax: Axes, count: int, row: float, column: float, look: dict) -> None:
-    corner = (column / count, row / count)
-    ax.add_patch(plt.Rectangle(corner, 1 / count, 1 / count, linewidth=0.8, **look))
-
-
 def _words(ax: Axes, count: int, row: int, now: int) -> None:
     """Which tiles are over, which are to come and which never come."""
     below = {"fontsize": 8, "ha": "center", "va": "top"}
@@ -80,13 +76,7 @@ def _strip(ax: Axes, name: str, along: str, place: float, count: int, lit: int |
 
 
 def _notes(ax: Axes, middle: float, tile: float, top: float) -> None:
-    """The three notes beside the row: the tile feeds them, and they end as a block of the output.
-
-    Args:
-        ax: what is drawn on.
-        middle: where the row's middle is.
-        tile, top: the upper edge of the tile in the small memory, across and down.
-    """
+    """Three notes beside the row's `middle`, fed by the tile whose upper edge is at (tile, top)."""
     box = {"boxstyle": "round", "facecolor": SMALL, "edgecolor": "none"}
     ink = theme.ink_on(SMALL)
     ax.text(1.16, middle, "largest\ntotal\ngathered", bbox=box, color=ink, fontsize=9, **MIDDLE)
@@ -98,10 +88,8 @@ def _notes(ax: Axes, middle: float, tile: float, top: float) -> None:
 
 
 def _legend(ax: Axes) -> None:
-    for y, colour, text in (
-        (1.06, LARGE, "in the large memory, far away"),
-        (1.13, SMALL, "in the small memory, close to the arithmetic"),
-    ):
+    small = "in the small memory, close to the arithmetic"
+    for y, colour, text in ((1.06, LARGE, "in the large memory, far away"), (1.13, SMALL, small)):
         ax.add_patch(plt.Rectangle((0, y - 0.02), 0.04, 0.04, color=colour))
         ax.text(0.06, y, text, va="center", fontsize=9)
 
