@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
 from mha_utils import theme
-from mha_utils.plots import crowds, places
+from mha_utils.plots import crowds, dials, places
 from mha_utils.plots.places import ANSWER, ASKED, COPIES, SEEN
 
 matplotlib.use("agg")
@@ -88,7 +88,7 @@ def test_two_texts_end_below_each_other():
 
 
 def test_an_arrow_is_turned_by_turning_its_two_steps():
-    plain, turned = places.draw_turned(2.0, 1.0, np.pi / 2)
+    plain, turned = dials.draw_turned(2.0, 1.0, np.pi / 2)
     for ax, tip in ((plain, (2, 1)), (turned, (-1, 2))):
         ends = [t.xy for t in ax.texts if isinstance(t, Annotation)]
         assert ends[1] == pytest.approx(tip)
@@ -100,7 +100,7 @@ def test_an_arrow_is_turned_by_turning_its_two_steps():
 @pytest.mark.parametrize("angle", [0.7, 4.0])
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.6), (3.0, 2.0), (-1.0, 0.5), (0, 1), (1, 0), (0, 0)])
 def test_any_arrow_lies_in_the_picture_with_its_circle_and_its_names(a, b, angle):
-    for ax in places.draw_turned(a, b, angle):
+    for ax in dials.draw_turned(a, b, angle):
         (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
         names = [t.get_position() for t in ax.texts if not isinstance(t, Annotation)]
         arrows = [t.xy for t in ax.texts if isinstance(t, Annotation)]
@@ -181,7 +181,7 @@ def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_t
 
 
 def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_one_place():
-    ((one, two),) = crowds.draw_hands([4.0, 8.0], [10])
+    ((one, two),) = dials.draw_hands([4.0, 8.0], [10])
     tips = [[t.xy for t in ax.texts if isinstance(t, Annotation)] for ax in (one, two)]
     assert tips[0] == [pytest.approx((0, 1), abs=1e-9), pytest.approx((-1, 0), abs=1e-9)]
     assert tips[1] == [pytest.approx((0.5**0.5, 0.5**0.5)), pytest.approx((0, 1), abs=1e-9)]

@@ -1,4 +1,4 @@
-"""Pictures of crowds: what far keys take away, a laboratory for them, dials that come round."""
+"""Pictures of crowds: what far keys take away, and a laboratory for them."""
 
 from collections.abc import Sequence
 
@@ -90,32 +90,3 @@ def draw_laboratory(distance: int, number: int, near: int = 15, hidden: int = 6)
     ax.set(xlim=(-0.2, total + 0.2), ylim=(-3.4, 3.4))
     ax.axis("off")
     return ax
-
-
-def draw_hands(periods: Sequence[float], distances: Sequence[int]) -> np.ndarray:
-    """Draw how far some dials have turned at some distances; in grey, one place back.
-
-    Args:
-        periods: after so many places each dial has come round.
-        distances: a row of dials for each.
-    """
-    shape, size = (len(distances), len(periods)), (2.1 * len(periods), 2.0 * len(distances))
-    axes = plt.subplots(*shape, figsize=size, squeeze=False, subplot_kw={"aspect": "equal"})[1]
-    for row, distance in zip(axes, distances):
-        for ax, period in zip(row, periods):
-            ax.add_patch(plt.Circle((0, 0), 1, fill=False, color="lightgrey"))
-            _draw_hand(ax, 1 / period, theme.MUTED, 1.5)
-            _draw_hand(ax, distance / period, SEEN, 2.5)
-            ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-            ax.set_axis_off()
-        row[0].text(-1.5, 0, f"{distance} back", ha="right", va="center", color=SEEN)
-    for ax, period in zip(axes[0], periods):
-        ax.set_title(f"once in {period:.1f} places")
-    return axes
-
-
-def _draw_hand(ax: Axes, rounds: float, colour: str, width: float) -> None:
-    """An arrow that began on the right and has turned so many rounds, as in `draw_turned`."""
-    tip = np.cos(2 * np.pi * rounds), np.sin(2 * np.pi * rounds)
-    style = {"arrowstyle": "-|>", "color": colour, "linewidth": width, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", tip, (0, 0), arrowprops=style)

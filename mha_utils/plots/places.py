@@ -1,4 +1,4 @@
-"""Pictures of places: texts that are asked late, arrows that turn, who answers how late."""
+"""Pictures of places: texts that are asked late, who answers how late, what a key keeps."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,6 @@ COPIES = "#cfe3f1", "#a9cde6"  # of a block, in turns
 ASKED, ANSWER = theme.QUERY, theme.OUT
 SEEN = theme.OKABE_ITO["vermilion"]  # the line where training ended, RoPE and its crowds
 STYLES = ("-", "--", "-.", ":", "-")
-STEPS = theme.HEADS[1:3]  # to the right, and up
 
 
 def draw_texts(texts: dict, *, trained: int = 32, per_line: int = 64, arrows: bool = True) -> Axes:
@@ -128,52 +127,6 @@ def _draw_arrow(ax: Axes, start: float, end: float, y: float, colour: str) -> No
     look |= {"shrinkA": 0, "shrinkB": 0}
     look["connectionstyle"] = f"arc3,rad={-min(0.9, 1.8 / abs(start - end))}"
     ax.annotate("", (end + 0.5, y), (start + 0.5, y), arrowprops=look)
-
-
-def draw_turned(a: float, b: float, angle: float) -> list[Axes]:
-    """Draw an arrow made of two steps, a to the right and b up; beside it, all of it turned.
-
-    Args:
-        a, b: any numbers; a negative one is a step to the left, or down.
-        angle: in radians, against the clock.
-    """
-    axes = plt.subplots(1, 2, figsize=(8, 3.4), subplot_kw={"aspect": "equal"})[1]
-    cos, sin = np.cos(angle), np.sin(angle)
-    length = np.hypot(a, b)
-    far = 1.3 * length or 1.0  # the whole circle, and room for the names
-    for ax, right, names in (
-        (axes[0], np.array([1.0, 0.0]), ("a along (1, 0)", "b along (0, 1)")),
-        (axes[1], np.array([cos, sin]), ("a along (cos, sin)", "b along (−sin, cos)")),
-    ):
-        up = np.array([-right[1], right[0]])
-        _draw_steps(ax, a * right, b * up)
-        beside = 0.06 * far  # a name stands outside of the triangle that the three arrows make
-        _write_step(ax, names[0], a * right / 2, -np.copysign(beside, b) * up, STEPS[0])
-        _write_step(ax, names[1], a * right + b * up / 2, np.copysign(beside, a) * right, STEPS[1])
-        ax.add_patch(plt.Circle((0, 0), length, fill=False, color="lightgrey", zorder=0))
-        ax.set(xlim=(-far, far), ylim=(-far, far))
-        ax.set_axis_off()
-    axes[0].set_title("the arrow (a, b)")
-    axes[1].set_title("turned by an angle")
-    return list(axes)
-
-
-def _draw_steps(ax: Axes, first: np.ndarray, second: np.ndarray) -> None:
-    """Two steps, one after the other, and the arrow that they make."""
-    tip = first + second
-    ends = (0 * tip, first), (first, tip), (0 * tip, tip)
-    for (start, end), colour in zip(ends, (*STEPS, theme.HEADS[0])):
-        style = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", end, start, arrowprops=style)
-
-
-def _write_step(ax: Axes, name: str, middle: np.ndarray, away: np.ndarray, colour: str) -> None:
-    """The name of a step beside its middle, growing away from it."""
-    x, y = away / np.hypot(*away)
-    side = {"ha": "center" if abs(x) < 0.1 else "left" if x > 0 else "right"}
-    side["va"] = "center" if abs(y) < 0.1 else "bottom" if y > 0 else "top"
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    ax.text(*(middle + away), name, color=colour, bbox=box, **side)
 
 
 def draw_kinds(
