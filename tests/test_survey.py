@@ -9,11 +9,18 @@ from mha_utils.trained import survey
 from mha_utils.trained.sentences import (
     ANTECEDENT_BY_GENDER,
     ANTECEDENT_BY_MEANING,
+    BETWEEN_NOUNS,
     RELATIONS,
     Example,
     examples,
 )
-from mha_utils.trained.word_classes import RULES, first_of, rule_accuracy
+from mha_utils.trained.word_classes import (
+    RULES,
+    VERBS,
+    first_of,
+    place_among_nouns,
+    rule_accuracy,
+)
 
 CAT = Example(["the", "cat", "saw", "the", "dog", "."], query=2, target=1)
 
@@ -147,6 +154,23 @@ def test_rules_of_word_classes_find_the_first_word_of_the_class(relation):
     ]
     missed = sum(on_the_way) / len(sentences)
     assert rule_accuracy(relation, sentences) == pytest.approx(1 - missed)
+
+
+def test_between_nouns_no_simple_rule_finds_more_than_half():
+    sentences = list(examples(BETWEEN_NOUNS))
+    nouns = [place_among_nouns(example) for example in sentences]
+    assert len(sentences) == 24
+    assert all(0 < target < number - 1 for number, target in nouns)  # not first, not nearest
+    for counts in (
+        [target for _, target in nouns],
+        [number - target for number, target in nouns],
+        [example.target for example in sentences],
+        [example.target - example.query for example in sentences],
+    ):
+        assert max(map(counts.count, counts)) <= 12
+    assert all(example.words[example.query] in VERBS for example in sentences)
+    with pytest.raises(ValueError, match="the target must be a noun before the query, got Example"):
+        place_among_nouns(Example(["a", "red", "cat", "sat"], query=3, target=1))
 
 
 def test_a_rule_may_find_nothing():

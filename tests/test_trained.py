@@ -16,7 +16,7 @@ from mha_utils import trained
 from mha_utils.trained import DECODER, ENCODER, Decoder, Encoder, agreement, files, is_installed
 from mha_utils.trained import results as measured
 from mha_utils.trained.decoder import rotate
-from mha_utils.trained.sentences import ANTECEDENT_BY_MEANING, RELATIONS, examples
+from mha_utils.trained.sentences import ANTECEDENT_BY_MEANING, BETWEEN_NOUNS, RELATIONS, examples
 
 BOTH = is_installed(ENCODER) and is_installed(DECODER)
 needs_models = pytest.mark.skipif(not BOTH, reason="the extra `trained` is not installed")
@@ -116,7 +116,7 @@ def test_a_decoder_is_read_from_blocks_of_4_and_8_bits(tmp_path, monkeypatch):
 @needs_models
 def test_every_marked_word_is_one_piece():
     tokenizer = trained.load_tokenizer()
-    for marked in (*RELATIONS.values(), ANTECEDENT_BY_MEANING):
+    for marked in (*RELATIONS.values(), ANTECEDENT_BY_MEANING, BETWEEN_NOUNS):
         for example in examples(marked):
             tokens = tokenizer.encode(" ".join(example.words)).tokens
             assert tokens == ["[CLS]", *example.words, "[SEP]"]
@@ -254,6 +254,8 @@ def test_the_record_has_every_head():
     assert {len(losses) for losses in decoder["without"].values()} == {3}
     assert len(decoder["without"]) == 10
     assert {len(s) for r in encoder["relations"].values() for s in r["right, signs"]} == {72}
+    assert [len(rows) for rows in encoder["between nouns"].values()] == [24, 24, 24]
+    assert {len(s) for s in encoder["between nouns"]["right, signs"]} == {72}
 
 
 def test_what_is_recorded_twice_is_the_same():
@@ -341,7 +343,10 @@ def require_close(now, stored, path: str) -> None:
         assert list(now) == list(stored), path
         for name in stored:
             require_close(now[name], stored[name], f"{path}, {name}")
-    else:  # a sentence may fall to the other side, a loss may move in its last digit
+    elif "signs" in path:  # a sentence may fall to the other side
+        now, stored = np.array([list(row) for row in now]), np.array([list(row) for row in stored])
+        assert (now == stored).mean() > 0.98, path
+    else:  # a loss may move in its last digit
         assert np.allclose(now, stored, atol=0.051), path
 
 

@@ -13,10 +13,11 @@ from mha_utils.trained.encoder import HEAD_NAMES, Encoder
 from mha_utils.trained.sentences import (
     ANTECEDENT_BY_GENDER,
     ANTECEDENT_BY_MEANING,
+    BETWEEN_NOUNS,
     RELATIONS,
     Example,
 )
-from mha_utils.trained.word_classes import rule_accuracy
+from mha_utils.trained.word_classes import place_among_nouns, rule_accuracy
 
 EXAMPLE_SENTENCE = "The cat sat on the mat because it was tired ."
 SHOWN_HEADS = ("5.11", "3.1")
@@ -60,8 +61,14 @@ def measure_encoder(encoder: Encoder, tokenizer) -> dict:
         twins[name]["passed on, signs"] = signs(survey.preference(passed_on, both))
         twins[name]["word vectors"] = word_vectors_alone(encoder.words.weight, ids, both)
     simple = survey.simple_scores(maps, sentences)
+    between_maps, between = survey.all_maps(encoder, tokenizer, BETWEEN_NOUNS)
     return {
         "relations": relations,
+        "between nouns": {
+            "right, signs": signs(survey.words_hit(between_maps, between).int() * 2 - 1),
+            "nouns, target": [place_among_nouns(example) for example in between],
+            "place, distance": [(e.target, e.target - e.query) for e in between],
+        },
         "twins": twins,
         "example sentence": {
             end: looks_at_cat(encoder, tokenizer, EXAMPLE_SENTENCE.replace("tired", end))

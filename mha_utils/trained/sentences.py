@@ -12,6 +12,7 @@ MARKED = re.compile(r"\*(?P<query>\w+)\*|_(?P<target>\w+)_|(?P<plain>\w+|[^\w\s]
 SECTION = re.compile(r"^# (.*)\n((?:.+\n)+)", re.MULTILINE)
 TEXTS = dict(SECTION.findall(Path(__file__).with_suffix(".txt").read_text("utf-8")))
 ANTECEDENT_BY_GENDER, ANTECEDENT_BY_MEANING = TEXTS["pronoun → antecedent"], TEXTS["by meaning"]
+BETWEEN_NOUNS = TEXTS["verb → subject between nouns"]  # neither the first noun nor the nearest
 RELATIONS = {
     "determiner → noun": TEXTS["determiner → noun"],
     "verb → subject": TEXTS["verb → subject"],

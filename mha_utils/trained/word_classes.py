@@ -25,6 +25,18 @@ def rule_accuracy(relation: str, sentences: list[Example]) -> float:
     return sum(f == e.target for f, e in zip(found, sentences)) / len(sentences)
 
 
+def place_among_nouns(example: Example) -> tuple[int, int]:
+    """How many nouns stand before the query, and which of them, from 0, is the target.
+
+    Raises:
+        ValueError: if the target is none of them.
+    """
+    places = [i for i, word in enumerate(example.words[: example.query]) if word in NOUNS]
+    if example.target not in places:
+        raise ValueError(f"the target must be a noun before the query, got {example}")
+    return len(places), places.index(example.target)
+
+
 def first_of(words: set[str], example: Example, direction: int) -> int | None:
     """The place of the first of these words after the query (1) or before it (-1)."""
     ends = {1: len(example.words), -1: -1}
