@@ -56,9 +56,8 @@ def write(target: Path, numbers: list[str]) -> Path:
 
 
 FOLDERS = """
-`notebooks` is for the learners, `solutions` for you, `source` for nbgrader.
-Open `slides` in a browser (it fetches reveal.js from the network);
-the key S shows the speaker's notes."""
+`notebooks` is for the learners, `solutions` for you, `source` for nbgrader. Open `slides`
+in a browser (it fetches reveal.js from the network); S shows the speaker's notes."""
 
 
 def save(content, path: Path) -> None:
@@ -107,10 +106,9 @@ def for_nbgrader(chapter):
 
 def marked(stub: str, solution: str) -> str:
     """The solution, with nbgrader's marks around what stands in the place of the stub's answer."""
-    indent = re.search(r"^( +)return \.\.\.", stub, re.MULTILINE)[1]
-    header = stub[: stub.index(f"{indent}return ...")]
+    header, indent = re.match(r"(.*?)( +)return \.\.\.", stub, re.DOTALL).groups()
     before, _, answer = solution.partition(header)
-    begin, end = (f"{indent}### {word} SOLUTION" for word in ("BEGIN", "END"))
+    begin, end = f"{indent}### BEGIN SOLUTION", f"{indent}### END SOLUTION"
     return f"{before}{header}{begin}\n{answer.rstrip()}\n{end}"
 
 
