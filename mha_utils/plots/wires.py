@@ -39,7 +39,9 @@ def draw_there_and_back(weights: Sequence, found: Sequence, total, twice=None) -
     draw_back(back[0], "backward: copy at y, add up at x", weights, found, total)
     if twice is not None:
         fourfold = [rows * number for number in found]
-        draw_back(back[1], "backward, wrong: add up at y and at x", weights, fourfold, twice, rows)
+        draw_back(
+            back[1], "backward of all y's: add up at y and at x", weights, fourfold, twice, rows
+        )
     return figure
 
 
