@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import pytest
 from matplotlib.colors import to_hex
 
 from mha_utils import theme
@@ -31,6 +32,16 @@ def test_the_first_output_of_a_strip_is_framed_and_a_long_strip_shows_its_beginn
     assert [cut[0][0] for cut in ax.collections[0].get_segments()] == [0, 2, 4, 6]
     heads = [to_hex(patch.get_facecolor()) for patch in results]
     assert heads == [colour.lower() for colour in [*[theme.HEADS[0]] * 5, theme.HEADS[1]]]
+
+
+def test_the_output_that_is_asked_for_is_framed_and_shown():
+    frame = hunting.draw_strip(16, 4, framed=3).patches[-1]
+    assert (frame.get_x(), frame.get_width()) == (8, 4)
+    ax = hunting.draw_strip(16, 1, framed=3)
+    assert [text.get_text() for text in ax.texts[3:]] == ["output 1", "output 2", "output 3"]
+    for none in (0, 17):
+        with pytest.raises(ValueError, match=f"from 1 to 16, got {none}"):
+            hunting.draw_strip(16, 4, framed=none)
 
 
 def test_a_short_strip_is_shown_whole():

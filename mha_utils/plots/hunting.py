@@ -33,14 +33,20 @@ def draw_curves(curves: Mapping[str, Sequence[float]], over: int, *, labels=("",
     return ax
 
 
-def draw_strip(places: int, num_heads: int) -> Axes:
-    """Draw memory with one head behind the other, cut into outputs; the first is framed.
+def draw_strip(places: int, num_heads: int, framed: int = 1) -> Axes:
+    """Draw memory with one head behind the other, cut into outputs; one of them is framed.
 
     Args:
         places: of notes; of a long strip only the beginning is shown.
         num_heads: results in an output; each number is a place, each colour a head.
+        framed: which output; they count from 1.
+
+    Raises:
+        ValueError: if no output has the number `framed`.
     """
-    wide = num_heads * min(places, num_heads + 1)
+    if not 1 <= framed <= places:
+        raise ValueError(f"framed has to be an output from 1 to {places}, got {framed}")
+    wide = num_heads * min(places, max(num_heads + 1, framed))
     size = (min(0.42 * wide + 1.6, 40), 1.0)
     ax = plt.subplots(figsize=size, layout="constrained")[1]
     for cell in range(wide):
@@ -51,7 +57,7 @@ def draw_strip(places: int, num_heads: int) -> Axes:
         look = {"ha": "center", "va": "bottom", "fontsize": 9, "color": theme.MUTED}
         ax.text(start + num_heads / 2, 1.5, f"output {output + 1}", **look)
     frame = {"fill": False, "edgecolor": theme.MUTED, "linewidth": 4, "clip_on": False}
-    ax.add_patch(plt.Rectangle((0, -0.3), num_heads, 1.6, **frame))
+    ax.add_patch(plt.Rectangle((num_heads * (framed - 1), -0.3), num_heads, 1.6, **frame))
     ax.set(xlim=(-0.1, wide + 0.1), ylim=(-0.45, 2.1))
     ax.axis("off")
     return ax
