@@ -70,7 +70,7 @@ def note_gradients(q, note, out, lse, grad_out, block, is_causal) -> tuple[Tenso
 
     def pull(q: Tensor, note: Tensor) -> Tensor:
         average, its_lse = block(q, *note, is_causal=is_causal)
-        return (its_lse - lse).exp() * (average - out)  # its share of the votes, and its pull
+        return (its_lse - lse).exp() * (average - out)  # its share, and how far from out it is
 
     _, back = torch.func.vjp(pull, q, note)
     return back(grad_out)
