@@ -217,6 +217,11 @@ def test_what_cannot_be_shared_is_refused(team, name):
     assert re.fullmatch(message, str(caught.value))
 
 
+def without_gloo(text: str) -> list[str]:
+    """The lines of a text but for those in which Gloo of torch 2.9 counts its connections."""
+    return [line for line in text.splitlines() if not line.startswith("[Gloo]")]
+
+
 def test_the_smallest_program_of_chapter_17_sends_a_number(tmp_path):
     (chapter,) = (path for path in chapters() if path.stem.startswith("17"))
     texts = [cell.source for cell in nbformat.read(chapter, as_version=4).cells]
@@ -224,7 +229,7 @@ def test_the_smallest_program_of_chapter_17_sends_a_number(tmp_path):
     (tmp_path / "pair.py").write_text(program)
     words = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "pair.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.stdout == "process 1 has read 42.0\n", done.stderr
+    assert without_gloo(done.stdout) == ["process 1 has read 42.0"], done.stderr
 
 
 @pytest.mark.parametrize("start", [[], ["torch.distributed.run", "--nproc-per-node", "2"]])
@@ -232,7 +237,7 @@ def test_the_command_compares_with_one_process(start):
     words = [sys.executable, "-m", *start, *(["-m"] if start else []), "mha_utils.distributed"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    lines = without_gloo(done.stdout)
     assert [line.split()[0] for line in lines] == [*WAYS]
     sizes = ["32,768 + 32,768"] * 2 + ["32,768 + 131,072"]
     if not start:

@@ -97,7 +97,9 @@ def run_nbval(folder: Path, book, patience: int = 60) -> list[str]:
     quiet = [f"--rootdir={folder}", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.suite.nbval_strict"]
     options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={patience}"]
-    pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTEST_ADDOPTS", raising=False)  # meant for the session around this one
+        pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
     return list(keep.said.values())
 
 

@@ -45,7 +45,7 @@ def test_folder_and_notebook_must_both_be_writable(folders):
     command = [sys.executable, "-c", ASK, *map(str, folders)]
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert done.stderr == ""
+    assert done.returncode == 0, done.stderr
     assert done.stdout == 3 * "True " + "False True True " + 3 * "False "
 
 
