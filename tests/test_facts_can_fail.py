@@ -4,7 +4,7 @@ import functools
 
 import pytest
 from fact_breaker import is_breakable
-from tweaking import SLOW, TABLES
+from tweaking import SLOW, TABLES, import_for
 
 from tools.notebooks import FOLDER, chapters
 from tools.planting import in_a_fork
@@ -18,6 +18,7 @@ EACH = [
 
 @pytest.mark.parametrize("path", EACH)
 def test_every_fact_can_fail(path):
+    import_for(path.stem)
     play = functools.partial(unbreakable, path)
     assert in_a_fork(FOLDER.parent, play, fresh=False, seconds=600) is None
 

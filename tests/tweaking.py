@@ -11,6 +11,7 @@ they take about as long as each other, whatever is added.
 
 import functools
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -39,6 +40,7 @@ CASES = [
 FIRST, SECOND, THIRD = (
     pytest.mark.parametrize(("chapter", "name"), CASES[start::3]) for start in range(3)
 )
+IMPORTS = re.compile(r"^ *(from mha_utils[\w.]* import (?:\([^)]*\)|.*))", re.MULTILINE)
 WIDEST = 50  # inches of a picture: more than a page can show, far from what matplotlib refuses
 
 
@@ -47,6 +49,7 @@ def punished(chapter: str, name: str) -> str | None:
     old, new = TABLES[chapter]["tweaks"][name]
     if not any(old in source for source in sources(chapter)):
         return f"no cell has {old!r}"
+    import_for(chapter)
     play = functools.partial(broken, chapter, old, new)
     return in_a_fork(FOLDER.parent, play, fresh=False, seconds=600)
 
@@ -55,6 +58,13 @@ def punished(chapter: str, name: str) -> str | None:
 def sources(chapter: str) -> list[str]:
     found = [cell.source for cell in code_cells(FOLDER / f"{chapter}.ipynb")]
     return found if ALL else [lightened(source, lighter(chapter)) for source in found]
+
+
+@functools.cache
+def import_for(chapter: str) -> None:
+    """Import here what the chapter imports from the package, so that no fork has to."""
+    for line in IMPORTS.findall("\n".join(sources(chapter))):
+        exec(line, {})
 
 
 def lighter(chapter: str) -> list[list[str]]:
