@@ -236,11 +236,14 @@ def test_a_first_cell_may_run_again(notebook):
     assert len(notebook.shell.events.callbacks["post_run_cell"]) == 1
 
 
-@pytest.mark.parametrize("source", ["x = (1,", "x = 1\n y = 2", "def f():\n    1 / 0\n\n\nf()"])
+@pytest.mark.parametrize(
+    "source", ["x = (1,", " x = 1\ny = 2", "x = 1\n y = 2", "def f():\n    1 / 0\n\n\nf()"]
+)
 def test_what_raises_as_ever_looks_as_ever(notebook, said, source):
     plain = InteractiveShell()
-    plain.run_cell(source)
+    fails = not plain.run_cell(source).success
     expected = said()
-    assert "Error" in expected
-    assert not notebook.shell.run_cell(source, cell_id="another").success
+    assert fails or source.startswith(" ")  # IPython 9.0 runs a cell whose first line is indented
+    assert ("Error" in expected) == fails
+    assert notebook.shell.run_cell(source, cell_id="another").success != fails
     assert said() == expected

@@ -98,7 +98,7 @@ def run_nbval(folder: Path, book, patience: int = 60) -> list[str]:
     quiet += ["-p", "no:faulthandler", "-p", "no:xdist", "-p", "tools.suite.nbval_strict"]
     options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={patience}"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTEST_ADDOPTS", raising=False)  # meant for the session around this one
+        patch.delenv("PYTEST_ADDOPTS", raising=False)  # it is for the suite around this run
         pytest.main([str(folder / "book.ipynb"), *quiet, *options], plugins=[keep])
     return list(keep.said.values())
 
