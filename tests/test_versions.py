@@ -49,6 +49,7 @@ def test_a_red_test_and_a_chapter_that_differs_make_it_red(machine, monkeypatch,
     (result,) = record["runs"].values()
     assert (result["passed"], len(result["failed"]), result["chapters"]) == (1, 2, 2)
     assert result["versions"]["torch"] == "1"
+    assert result["machine"]["device"] == "cpu"  # each run says where it ran
     assert set(result["differ"]) == {"02_many"}
 
 

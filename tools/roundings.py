@@ -82,7 +82,9 @@ def keep(part: str, name: str, found: dict[str, str | None]) -> None:
     table = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {}
     rows = table.get(part, {})
     rows[name] = rows.get(name, {}) | found if part == "machines" else found
-    table |= {"machine": describe_machine("cpu"), part: dict(sorted(rows.items()))}
+    machine = describe_machine("cpu")
+    table |= {"machine": machine, part: dict(sorted(rows.items()))}  # of the newest row
+    table.setdefault("measured", {})[name] = f"{machine['date']}, {machine['hardware']}"
     TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

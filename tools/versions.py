@@ -117,8 +117,8 @@ def main() -> str | None:
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {"runs": {}}
     red = []
     for name, result in each(parser.parse_args()):
-        record["runs"][name] = result
-        save_record(record | {"machine": describe_machine("cpu")}, RECORD)
+        record["runs"][name] = result | {"machine": describe_machine("cpu")}
+        save_record(record, RECORD)
         print(f"{name}: {result['passed']} passed, {len(result['failed'])} failed")
         red += [f"{name}: {what}" for what in [*result["failed"], *result["differ"].items()]]
     return "\n".join(red) or None
