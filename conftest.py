@@ -10,8 +10,8 @@ os.environ["MHA_EDITS"] = "raise"  # no cell is left out: every error is seen
 
 pytest_plugins = ["tools.suite.nbval_strict", "tools.suite.report"]
 
-FIRST = ("02_", "12_", "13_", "11_", "test_lab.py", "test_site.py", "test_fused.py", "test_browser")
-FIRST += ("test_tweaks",)
+FIRST = ("16_", "14_", "12_", "13_", "02_", "15_", "test_lab.py", "test_site.py", "test_fused.py")
+FIRST += ("test_browser", "test_tweaks")
 
 
 @pytest.fixture(autouse=True)
