@@ -1,6 +1,7 @@
 """Facts: sentences that a chapter decides by computing; one that is false stops nothing."""
 
 import ast
+import contextlib
 import html
 import inspect
 import linecache
@@ -104,9 +105,7 @@ def why_not(condition: Callable) -> str | None:
         value = condition()
         if isinstance(value, Comparison):
             return None if value else value.difference
-        if bool(as_array(value).all()):
-            return None
-        return found_instead(condition)
+        return None if holds(value) else found_instead(condition)
     except NameError as error:
         return f"the cell that makes {error.name!r} has not run to its end"
     except KeyError as error:
@@ -121,19 +120,51 @@ def why_not(condition: Callable) -> str | None:
 
 
 def found_instead(condition: Callable) -> str:
-    """The left side of the comparison that failed, where there is one."""
-    compared = comparison_in(getattr(condition, "__code__", None))
-    if compared is None or "data_ptr" in ast.dump(compared.left):  # an address tells nothing
-        return "this is not so here"
-    defaults = {p.name: p.default for p in inspect.signature(condition).parameters.values()}
-    names = condition.__globals__ | inspect.getclosurevars(condition).nonlocals | defaults
-    left = eval(compile(ast.Expression(compared.left), "<fact>", "eval"), names)
-    return f"found {in_short(left)}"
+    """What the part that failed of a condition gives, where that can be said."""
+    found, tree = None, returned_by(getattr(condition, "__code__", None))
+    if tree is not None:
+        defaults = {p.name: p.default for p in inspect.signature(condition).parameters.values()}
+        names = condition.__globals__ | inspect.getclosurevars(condition).nonlocals | defaults
+        with contextlib.suppress(Exception):  # it is evaluated in parts, which may not stand alone
+            found = evidence(tree, names)
+    return found or "this is not so here"
 
 
-def comparison_in(code: CodeType | None) -> ast.Compare | None:
-    """The comparison of two things that a lambda returns; None if it returns something else."""
-    if code is None:
+def evidence(tree: ast.expr, names: dict) -> str | None:
+    """Of `and` the part that failed, of `all(... for ...)` the first, of a comparison a side."""
+    match tree:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return evidence(next(p for p in parts if not holds(value_of(p, names))), names)
+        case ast.Call(func=ast.Name("all"), args=[ast.GeneratorExp(elt=each, generators=loops)]):
+            loops[-1].ifs.append(ast.UnaryOp(ast.Not(), each))
+            failing = ast.parse("next(locals() for _ in _)", mode="eval").body
+            failing.args[0].generators = loops
+            return evidence(each, names | value_of(failing, names))
+        case ast.Call(func=ast.Attribute(attr="equal" | "allclose"), args=[found, expected, *_]):
+            return close(value_of(found, names) * 1.0, value_of(expected, names) * 1.0).difference
+        case ast.Compare():
+            sides = [tree.left, *tree.comparators]
+            for left, operator, right in zip(sides, tree.ops, sides[1:]):
+                if not holds(value_of(ast.Compare(left, [operator], [right]), names)):
+                    is_constant = [isinstance(side, ast.Constant) for side in (left, right)]
+                    side = right if is_constant == [True, False] else left
+                    is_address = "data_ptr" in ast.dump(side)  # it tells nothing
+                    return None if is_address else f"found {in_short(value_of(side, names))}"
+    return getattr(value_of(tree, names), "difference", None)
+
+
+def value_of(tree: ast.expr, names: dict):
+    whole = ast.fix_missing_locations(ast.Expression(tree))
+    return eval(compile(whole, "<fact>", "eval"), dict(names))
+
+
+def holds(value) -> bool:
+    return bool(value if isinstance(value, Comparison) else as_array(value).all())
+
+
+def returned_by(code: CodeType | None) -> ast.expr | None:
+    """The expression that a lambda returns; None of any other function."""
+    if code is None or code.co_name != "<lambda>":
         return None
     places = [place for place in code.co_positions() if None not in place and place[3] > 0]
     if not places:  # a constant
@@ -143,10 +174,9 @@ def comparison_in(code: CodeType | None) -> ast.Compare | None:
     lines[-1] = lines[-1][:right]
     source = b"".join([lines[0][left:], *lines[1:]]) if first < last else lines[0][left:]
     try:
-        tree = ast.parse(b"(" + source + b")", mode="eval").body
+        return ast.parse(b"(" + source + b")", mode="eval").body
     except SyntaxError:
         return None
-    return tree if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
 
 
 def in_short(value) -> str:
