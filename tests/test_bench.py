@@ -23,6 +23,7 @@ from mha_utils.bench import (
     measure_case,
     new_pages,
     peak_bytes,
+    peak_of_each,
     race,
     ratio_of,
     save_record,
@@ -89,6 +90,12 @@ def test_peak_bytes_sees_inside_a_kernel(capfd):
     assert "profiler" not in capfd.readouterr().err
     os.write(2, b"afterwards errors are seen again")
     assert capfd.readouterr().err == "afterwards errors are seen again"
+
+
+def test_the_peak_of_each_goes_on_after_an_error(capsys):
+    calls = {"a": lambda: torch.ones(256), "b": lambda: 1 / 0, "c": lambda: torch.ones(512)}
+    assert peak_of_each(calls) == {"a": 1024, "c": 2048}
+    assert capsys.readouterr().out == "b is not measured. ZeroDivisionError: division by zero\n"
 
 
 def test_kept_bytes_are_what_autograd_keeps_each_memory_once():

@@ -2,7 +2,7 @@
 
 from mha_utils.bench.cases import Case, call_of, cases_for
 from mha_utils.bench.limits import copy_rate, matmul_rate
-from mha_utils.bench.memory import kept_bytes, new_pages, peak_bytes
+from mha_utils.bench.memory import kept_bytes, new_pages, peak_bytes, peak_of_each
 from mha_utils.bench.race import (
     OneCallMultiHeadAttention,
     flash_attention,

@@ -19,6 +19,17 @@ def peak_bytes(function: Callable, device: str = "cpu") -> int:
         return _peak_on_gpu(function) if device == "cuda" else _peak_on_cpu(function)
 
 
+def peak_of_each(functions: dict[str, Callable], device: str = "cpu") -> dict[str, int]:
+    """`peak_bytes` of each by its name; where one raises, the error is printed in its place."""
+    peaks = {}
+    for name, function in functions.items():
+        try:
+            peaks[name] = peak_bytes(function, device)
+        except Exception as error:
+            print(f"{name} is not measured. {type(error).__name__}: {error}")
+    return peaks
+
+
 def kept_bytes(function: Callable) -> int:
     """Bytes that autograd keeps of `function()` for the way back, each memory counted once."""
     sizes = {}
