@@ -121,6 +121,7 @@ def draw_counts(panels: dict[str, dict[str, float]], *, most: int, bar: float, t
     right = bar > 0.8 * most
     side = {"ha": "right", "xytext": (-4, 0)} if right else {"ha": "left", "xytext": (4, 0)}
     look = {"va": "center", "fontsize": 9, "color": MARK, "textcoords": "offset points"}
+    look["bbox"] = {"facecolor": theme.PAPER, "edgecolor": "none", "pad": 1}  # legible on a bar
     ax.annotate("your bar", (bar, len(counts) / 2 - 0.5), **look, **side)
     fig.suptitle(title, fontsize=11)
     fig.set_layout_engine("constrained")
