@@ -148,8 +148,13 @@ def evidence(tree: ast.expr, names: dict) -> str | None:
                 if not holds(value_of(ast.Compare(left, [operator], [right]), names)):
                     is_constant = [isinstance(side, ast.Constant) for side in (left, right)]
                     side = right if is_constant == [True, False] else left
-                    is_address = "data_ptr" in ast.dump(side)  # it tells nothing
-                    return None if is_address else f"found {in_short(value_of(side, names))}"
+                    if "data_ptr" in ast.dump(side):  # an address tells nothing
+                        return None
+                    both = isinstance(operator, ast.Eq) and not any(is_constant)
+                    found = [
+                        in_short(value_of(s, names)) for s in ((left, right) if both else (side,))
+                    ]
+                    return f"found {' and '.join(found)}"
     return getattr(value_of(tree, names), "difference", None)
 
 

@@ -31,6 +31,7 @@ HOLD = {
 FAIL = {
     "False": (lambda: False, "this is not so here"),
     "the left side": (lambda: TOKENS[WEIGHTS[0].argmax()] == "cat", "found 'dog'"),
+    "both sides": (lambda: TOKENS[0] == TOKENS[1], "found 'cat' and 'dog'"),
     "a number": (lambda: WEIGHTS.mean() > 3, "found 0.5000"),
     "a small number": (lambda: WEIGHTS.mean() * 1e-9 > 3, "found 5.0e-10"),
     "nothing": (lambda: WEIGHTS.mean() * 0 > 3, "found 0.0000"),
@@ -141,7 +142,12 @@ def test_of_a_long_list_three_are_seen_and_what_does_not_hold(monkeypatch, capsy
     shown = []
     monkeypatch.setattr("mha_utils.facts.display", shown.append)
     facts(sentences(8, wrong=(1, 6)))
-    seen = ["✓ <0> holds", "✗ <1> holds: found 1", "✓ <2> holds", "✗ <6> holds: found 6"]
+    seen = [
+        "✓ <0> holds",
+        "✗ <1> holds: found 1 and -1",
+        "✓ <2> holds",
+        "✗ <6> holds: found 6 and -1",
+    ]
     assert [line.split(" (")[0] for line in capsys.readouterr().out.splitlines()] == seen
     (folded,) = shown
     assert repr(folded).splitlines() == [f"✓ <{n}> holds" for n in (3, 4, 5, 7)]
