@@ -115,7 +115,7 @@ CHAPTER_02 = {
         (lambda p, n, f: relu(p - f) + relu(n + f), "the named child without its - 1"),
         (lambda p, n, f: p + n + f, "the same bonus for every child"),
         (lambda p, n, f: p - f + n + f - 1, "without a ReLU"),
-        (lambda p, n, f: int(n if f else p), "should be a number (float), got 0"),
+        (lambda p, n, f: int(n), "should be a number (float), got 0"),
     ],
 }
 CHAPTER_03 = {

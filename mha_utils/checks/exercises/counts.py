@@ -146,7 +146,7 @@ check_attention_flops = Numbers(
 )
 check_operations_with_a_byte = Numbers(
     asks="`answer(b, g, number_bytes)`: operations of attention with each byte of keys and values.",
-    tried=((64, 1, 2), (128, 4, 2), (1, 8, 4), (1, 1, 1)),
+    tried=((64, 1, 2), (128, 4, 2), (1, 8, 4), (1, 1, 1), (1, 1, 4)),
     solve=lambda b, g, number_bytes: 2 * b * g / number_bytes,
     mistakes={
         "half of it: a multiplication and an addition are two": (

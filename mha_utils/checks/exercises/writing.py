@@ -99,6 +99,7 @@ def _only(scores, kept):
 check_top_k = Tensors(
     asks="`answer(scores, k)`: chances (T, V) over the k best letters of each row, 0 elsewhere.",
     inputs=("scores",),
+    shapes={"scores": "T S"},
     constants=_some_k,
     solve=lambda scores, k: _only(scores, _top(scores, k)),
     mistakes={
