@@ -93,6 +93,29 @@ def usable_rate(rate) -> float:
     return nearest_within("rate", rate, 1.0, 1e30)
 
 
+def usable_base(base) -> float:
+    """A number that rotary dials can turn with; if it is none, that is said."""
+    return nearest_within("base", base, 1.0, 1e30)
+
+
+def usable_names(names, known) -> tuple[str, ...]:
+    """Those of these names that are known, each once; what is left out is said.
+
+    Args:
+        names: a list, a tuple or one name.
+        known: all there are.
+
+    Returns:
+        at least one of them: the first one known if there is none.
+    """
+    given, known = several(names), list(known)
+    found = tuple(dict.fromkeys(name for name in given if name in known)) or (known[0],)
+    if list(found) != given:
+        print(f"Names among {', '.join(known)} are needed, each once, got {names!r}.", end=" ")
+        print(f"We go on with {found}.")
+    return found
+
+
 def usable_seed(seed) -> int:
     """A whole number that torch can draw with; if it is none, that is said and 0 taken."""
     if isinstance(seed, int) and abs(seed) < 2**63 - 2**20:  # room for what a cell adds to it

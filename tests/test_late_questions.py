@@ -232,3 +232,11 @@ def test_where_the_last_symbol_looks_is_told_by_head_and_distance():
     for head, distance in ((2, 3), (0, 0), (3, 39)):
         mean = sum(text[head, 39, 39 - distance] for text in weights) / 3
         assert looks[head, distance].item() == pytest.approx(mean.item(), abs=1e-6)
+
+
+def test_what_far_keys_leave_is_told_where_it_was_recorded():
+    assert (
+        late.recorded_with_far_keys("rotary", 0)
+        == f"{late.recorded_accuracy('rotary', 'window'):.2f}"
+    )
+    assert late.recorded_with_far_keys("rotary", 16) == "not recorded"

@@ -10,9 +10,11 @@ from mha_utils import FusedMultiHeadAttention, MultiHeadAttention, Rotary
 from mha_utils.sizes import (
     several,
     usable,
+    usable_base,
     usable_device,
     usable_layer,
     usable_mask,
+    usable_names,
     usable_offsets,
     usable_place,
     usable_probability,
@@ -162,6 +164,33 @@ def test_what_is_no_rate_is_named_and_replaced(rate, capsys):
     assert usable_rate(rate) == 1
     said = f"rate has to be a number from 1 to 1e+30, and {rate!r} is not."
     assert capsys.readouterr().out == f"{said} We go on with rate = 1.\n"
+
+
+@pytest.mark.parametrize("base", [0, -10_000.0, 0.5, float("nan"), "slow", None])
+def test_what_is_no_base_is_named_and_replaced(base, capsys):
+    assert [usable_base(b) for b in (1, 10_000.0)] == [1, 10_000.0]
+    assert capsys.readouterr().out == ""
+    assert usable_base(base) == 1
+    said = f"base has to be a number from 1 to 1e+30, and {base!r} is not."
+    assert capsys.readouterr().out == f"{said} We go on with base = 1.\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("b", "a"), ("b", "a")),
+        ("c", ("c",)),
+        (["b", "d", "b"], ("b",)),
+        ((), ("a",)),
+        (None, ("a",)),
+        ([["b"]], ("a",)),
+    ],
+)
+def test_names_are_known_each_once(names, found, capsys):
+    assert usable_names(names, {"a": 1, "b": 2, "c": 3}) == found
+    expected = f"Names among a, b, c are needed, each once, got {names!r}. We go on with {found}.\n"
+    is_said = names not in (("b", "a"), "c")
+    assert capsys.readouterr().out == (expected if is_said else "")
 
 
 @pytest.mark.parametrize("is_there", [False, True])

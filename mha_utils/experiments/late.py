@@ -86,6 +86,17 @@ def recorded_accuracy(kind: str, test: str = "late", length: int = 256) -> float
     return sum(scores) / len(scores)
 
 
+def recorded_with_far_keys(kind: str, number: int) -> str:
+    """The accuracy of the recorded models of a kind that see so many far keys, for a table.
+
+    Returns:
+        it with two decimals; words if this number of keys was not recorded.
+    """
+    if number not in FAR_TESTS:
+        return "not recorded"
+    return f"{recorded_accuracy(kind, FAR_TESTS[number]):.2f}"
+
+
 @dataclass(frozen=True)
 class OnOtherDials(PlacedShape):
     """Models whose rotary dials turn with another base."""
