@@ -317,14 +317,20 @@ def test_bars_stand_in_groups_with_their_values():
 
 @pytest.mark.parametrize("weights", [[1], [1, 2, 3, 4], list(range(1, 9))])
 def test_numbers_go_there_and_gradients_come_back_on_the_same_wires(weights):
-    there, back = draw_there_and_back(weights, [10 * w for w in weights], total=77).axes
-    assert len(draw_there_and_back(weights, weights, total=77, twice=88).axes) == 3
+    ways = [([w * n for w in weights], n * sum(weights)) for n in (1, len(weights), 10)]
+    there, copied, added, back = draw_there_and_back(weights, *ways).axes
     boxes = [f"× {w}" for w in weights]
     sent = [text for w in weights for text in ("1", str(w))]
-    returned = [text for w in weights for text in ("1", str(10 * w))]
+    returned = [text for w in weights for text in ("10", str(10 * w))]
     written = [[t for t in texts(ax) if t not in ("", *boxes)] for ax in (there, back)]
     assert written[0] == [*sent, "x\n1", f"y\n{sum(weights)}"]
-    assert written[1] == [*returned, "gradient\nof x\n77", "gradient\nof y\n1"]
+    total = 10 * sum(weights)
+    assert written[1] == [*returned, f"gradient\nof x\n{total}", "gradient\nof y\n10"]
+    titles = ["backward: copy at y, add up at x", "backward of all y's: add up at y and at x"]
+    assert copied.get_title() == titles[0]
+    assert added.get_title() == titles[len(weights) > 1]
+    assert back.get_title() == "backward"
+    assert draw_there_and_back(weights, (weights, 77)).axes[1].get_title() == "backward"
     arrows = [[a for a in ax.texts if isinstance(a, Annotation)] for ax in (there, back)]
     for ax, ahead in zip(arrows, (True, False)):
         assert [a.xy[0] > a.xyann[0] for a in ax] == [ahead] * 2 * len(weights)
@@ -357,4 +363,4 @@ def test_where_lines_cross_is_marked():
 def test_a_gradient_is_missing():
     expected = "expected 2 gradients, one for each weight, got [1]"
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
-        draw_there_and_back([1, 2], [1], total=3)
+        draw_there_and_back([1, 2], ([1], 3))

@@ -119,6 +119,17 @@ def test_if_one_is_lost_all_are_ended_and_the_next_call_starts_new_ones(team, ho
     assert not set(pids(team)) & set(before)
 
 
+def test_after_a_call_that_is_late_the_next_is_given_up_sooner(team):
+    stumble = from_notebook(STUMBLE, "stumble", os=os, signal=signal)
+    for seconds in ("1.5", "0.5"):
+        team.seconds = 1.5
+        with pytest.raises(LostProcessError, match=f"no answer .* in {seconds} seconds"):
+            team.run(stumble, "hangs")
+    team.seconds = 60
+    team.run(abs, 1)
+    assert not team.was_late
+
+
 def test_an_interrupt_ends_all(team):
     team.run(abs, 1)
     before = pids(team)

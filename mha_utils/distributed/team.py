@@ -19,6 +19,7 @@ from mha_utils.distributed.worker import work
 
 GLANCE = 0.2  # seconds of waiting after which an interrupt is heard, on every system
 PATIENCE = 5.0  # seconds in which the system says how a process has ended
+START = 120.0  # seconds in which all processes have to be there
 FOREVER = 24 * 60 * 60.0  # seconds; the group's own limit, so that ours is the one that speaks
 
 
@@ -31,7 +32,8 @@ class Team:
 
     Args:
         size: P, their number.
-        seconds: how long a call may take.
+        seconds: how long a call may take. After one that took longer, the next has a third of it,
+            until one is answered: a reader need not wait as long for every call with that fault.
 
     They live until `stop()`, until the last reference to the team is gone, or until this process
     ends. After an error or an interrupt all of them are ended, and the next call starts new ones.
@@ -40,10 +42,10 @@ class Team:
         ValueError: if `size` is not an integer of at least 1 or `seconds` not a number above 0.
     """
 
-    def __init__(self, size: int, seconds: float = 120.0):
+    def __init__(self, size: int, seconds: float = 30.0):
         require_sizes(size=size)
         require_positive(seconds=seconds)
-        self.size, self.seconds = size, seconds
+        self.size, self.seconds, self.was_late = size, seconds, False
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._starts = itertools.count()
         self._members: list = []
@@ -63,12 +65,14 @@ class Team:
             self.start()
             for _, connection in self._members:
                 connection.send_bytes(call)
-            answers = self.answers(getattr(function, "__name__", str(function)))
+            seconds = self.seconds / 3 if self.was_late else self.seconds
+            answers = self.answers(getattr(function, "__name__", str(function)), seconds)
         except BaseException as error:  # an interrupt, too
             self.stop()
             if isinstance(error, BrokenPipeError | ConnectionResetError):
                 raise LostProcessError("a process ended before it was called") from error
             raise
+        self.was_late = False
         for rank, (printed, _) in enumerate(answers):
             for line in printed.splitlines():
                 print(f"{rank}: {line}")
@@ -92,18 +96,19 @@ class Team:
                 process.start()
                 theirs.close()
                 self._members.append((process, ours))
-        self.answers("start")
+        self.answers("start", START)
 
-    def answers(self, name: str) -> list:
-        """One answer of each process; an error as soon as one cannot answer."""
-        found, deadline = {}, time.monotonic() + self.seconds
+    def answers(self, name: str, seconds: float) -> list:
+        """One answer of each process; an error as soon as one cannot answer, or time is up."""
+        found, deadline = {}, time.monotonic() + seconds
         waiting = {connection: rank for rank, (_, connection) in enumerate(self._members)}
         while waiting:
             ready = wait(list(waiting), timeout=GLANCE)
             if not ready and time.monotonic() > deadline:
+                self.was_late = True
                 late = ", ".join(str(rank) for rank in waiting.values())
                 raise LostProcessError(
-                    f"{name}: no answer from rank {late} in {self.seconds:g} seconds. "
+                    f"{name}: no answer from rank {late} in {seconds:g} seconds. "
                     "Do all processes make the same calls, in the same order?"
                 )
             for connection in ready:

@@ -14,46 +14,51 @@ LEFT, MIDDLE, RIGHT = 0.0, 1.0, 2.0  # where x, the processes and y stand
 WAYS = dict(zip(("heads", "trading", "ring"), ("-s", "-o", "-^")))  # their lines
 
 
-def draw_there_and_back(weights: Sequence, found: Sequence, total, twice=None) -> Figure:
+def draw_there_and_back(weights: Sequence, *ways: tuple[Sequence, float]) -> Figure:
     """Every process multiplies x by its weight, and a sum is made: forward, and of gradients.
 
     Args:
         weights: the number by which each process multiplies x = 1.
-        found: the gradient of x that each process finds alone.
-        total: the gradient of x when what they found is added up.
-        twice: the same when the gradient of y is added up, too: drawn in a third panel.
+        ways: for each way back the gradient of x that each process finds alone, and the one that
+            is found when they are added up.
 
     Raises:
-        ValueError: if `weights` and `found` are not as many.
+        ValueError: if a way has not as many gradients as there are weights.
     """
-    if len(weights) != len(found):
-        raise ValueError(f"expected {len(weights)} gradients, one for each weight, got {found}")
-    rows, panels = len(weights), 2 if twice is None else 3
+    rows, panels = len(weights), 1 + len(ways)
+    for found, _ in ways:
+        if len(found) != rows:
+            raise ValueError(f"expected {rows} gradients, one for each weight, got {found}")
     size = (3.9 * panels, 0.44 * rows + 1.1)
-    figure, (there, *back) = plt.subplots(1, panels, figsize=size, layout="constrained")
+    figure, axes = plt.subplots(1, panels, figsize=size, layout="constrained", squeeze=False)
+    there, *back = axes[0]
     draw_processes(there, "forward: copy x, add up for y", weights)
     for row, weight in enumerate(weights):
-        draw_wire(there, LEFT, MIDDLE, row, rows, "1")
+        draw_wire(there, LEFT, MIDDLE, row, rows, 1)
         draw_wire(there, MIDDLE, RIGHT, row, rows, weight)
-    write_ends(there, rows, "x\n1", f"y\n{sum(weights)}")
-    draw_back(back[0], "backward: copy at y, add up at x", weights, found, total)
-    if twice is not None:
-        fourfold = [rows * number for number in found]
-        draw_back(
-            back[1], "backward of all y's: add up at y and at x", weights, fourfold, twice, rows
-        )
+    write_ends(there, rows, "x\n1", f"y\n{sum(weights):g}")
+    for ax, way in zip(back, ways):
+        draw_back(ax, weights, *way)
     return figure
 
 
-def draw_back(ax: Axes, title: str, weights: Sequence, found: Sequence, total, given=1) -> None:
-    """The gradient of y comes to every process as `given`, and leaves it as what was found."""
+def draw_back(ax: Axes, weights: Sequence, found: Sequence, total: float) -> None:
+    """The gradient of y comes to every process, and leaves it as what was found."""
     rows = len(weights)
-    draw_processes(ax, title, weights)
+    shares = (gradient / weight for gradient, weight in zip(found, weights) if weight)
+    given = round(next(shares, 1.0), 4)  # the gradient of y that reached a process
+    titles = {
+        rows: "backward of all y's: add up at y and at x",
+        1: "backward: copy at y, add up at x",
+    }
+    is_sum = math.isclose(total, sum(found), rel_tol=1e-4)
+    draw_processes(ax, titles.get(given, "backward") if is_sum else "backward", weights)
     for row, gradient in enumerate(found):
         draw_wire(ax, RIGHT, MIDDLE, row, rows, given)
         draw_wire(ax, MIDDLE, LEFT, row, rows, gradient)
-    added = "1" if given == 1 else f"{given} × 1\n= {given}"  # all of them have it
-    write_ends(ax, rows, f"gradient\nof x\n{total}", f"gradient\nof y\n{added}")
+    is_added = given == rows != 1  # all of them have it
+    added = f"{rows} × 1\n= {rows}" if is_added else f"{given:g}"
+    write_ends(ax, rows, f"gradient\nof x\n{total:g}", f"gradient\nof y\n{added}")
 
 
 def draw_processes(ax: Axes, title: str, weights: Sequence) -> None:
@@ -65,10 +70,10 @@ def draw_processes(ax: Axes, title: str, weights: Sequence) -> None:
         colour = theme.HEADS[row % len(theme.HEADS)]
         box = {"boxstyle": "round", "facecolor": colour, "edgecolor": "none"}
         look = {"color": theme.ink_on(colour), "ha": "center", "va": "center", "bbox": box}
-        ax.text(MIDDLE, row, f"× {weight}", **look)
+        ax.text(MIDDLE, row, f"× {weight:g}", **look)
 
 
-def draw_wire(ax: Axes, start: float, end: float, row: int, rows: int, number) -> None:
+def draw_wire(ax: Axes, start: float, end: float, row: int, rows: int, number: float) -> None:
     """An arrow between a process and the end of its wire, and beside the box what travels on it."""
     colour, middle = theme.HEADS[row % len(theme.HEADS)], (rows - 1) / 2
     side = 1 if RIGHT in (start, end) else -1
@@ -77,7 +82,7 @@ def draw_wire(ax: Axes, start: float, end: float, row: int, rows: int, number) -
     look = {"arrowstyle": "->", "color": colour, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip, tail, arrowprops=look)
     beside = MIDDLE + 0.34 * side
-    ax.text(beside, row, str(number), ha="center", va="center", color=theme.MUTED)
+    ax.text(beside, row, f"{number:g}", ha="center", va="center", color=theme.MUTED)
 
 
 def write_ends(ax: Axes, rows: int, left: str, right: str) -> None:
