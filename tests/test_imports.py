@@ -15,7 +15,7 @@ LAYERS = {
     "checks": {"core", "reference", "museum"},
     "check": {"checks"},
     "experiments": {"core", "machine", "museum", "records"},
-    "writing": {"core", "machine", "museum", "records"},
+    "writing": {"core", "machine", "museum", "records", "sizes"},
     "trained": {"core", "experiments", "records"},
     "bench": {"core", "machine", "records"},
     "plots": {"theme", "bench"},

@@ -6,6 +6,7 @@ from copy import deepcopy
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from mha_utils.core.steps import attention_scores, attention_weights, causal_mask
 from mha_utils.experiments.scores import without_head
@@ -36,8 +37,11 @@ from mha_utils.writing.writer import (
     draw,
     encode,
     go_on,
+    heads_of,
     new_caches,
     usable_choice,
+    usable_heads,
+    usable_names,
     usable_start,
     usual_chances,
     write,
@@ -218,6 +222,51 @@ def test_a_whole_story_may_be_asked_for(capsys):
 def test_a_beginning_is_made_usable(capsys, text, kept, said):
     assert usable_start(text) == kept
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "kept", "said"),
+    [
+        (["Mia", "Ruth"], ["Mia", "Ruth"], ""),
+        (["Anna", "Aida"], ["nna", "ida"], "The stories have no 'A', so"),
+        ("Bo", ["Bo"], ""),
+        (["Mia", "", 42], ["Mia"], "A name has 1 to 20 letters: we leave out the rest."),
+        (["o" * 21], ["o" * 20], "A name has 1 to 20 letters: we leave out the rest."),
+        ([], ["Mia"], "No name is left. We go on with Mia."),
+    ],
+)
+def test_names_are_made_usable(capsys, names, kept, said):
+    assert usable_names(names) == kept
+    assert said in (printed := capsys.readouterr().out)
+    assert bool(printed) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("names", "kept", "said"),
+    [
+        ("0.1 0.0", ["0.1", "0.0"], ""),
+        (["0.1", 0.0, "0.1"], ["0.1", "0.0"], ""),
+        (["0.1", "all", 1.3], ["0.1"], "This writer has no head all or 1.3, only 0.0, 0.1.\n"),
+        ([], [], ""),
+    ],
+)
+def test_heads_are_those_of_the_model(capsys, names, kept, said):
+    assert usable_heads(names, Writer(4, 2, 1)) == kept
+    assert capsys.readouterr().out == said
+
+
+def test_a_model_may_have_no_heads(capsys):
+    model = Writer(4, 2, 2, attention=lambda width, _: nn.Linear(width, width))
+    assert heads_of(model) == usable_heads("0.0", model) == []
+    assert capsys.readouterr().out == "This writer has no head 0.0.\n"
+
+
+def test_the_stored_writer_is_known_by_its_weights():
+    model = writing.recorded_writer()
+    assert writing.is_recorded(model)
+    assert not writing.is_recorded(Writer(4, 2, 1))
+    model.readout.bias.data[0] += 1
+    assert not writing.is_recorded(model)
 
 
 @pytest.mark.parametrize(

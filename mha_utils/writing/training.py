@@ -161,6 +161,13 @@ def recorded_writer() -> Writer:
     return model.eval().requires_grad_(False)
 
 
+def is_recorded(model: nn.Module) -> bool:
+    """Whether a model has the weights of the stored writer, by whatever name it goes."""
+    found, stored = model.state_dict(), recorded_writer().state_dict()
+    same = found.keys() == stored.keys()
+    return same and all(torch.equal(found[name], stored[name]) for name in stored)
+
+
 def recorded_maps() -> torch.Tensor:
     """The weights of the last block on `EXAMPLE` at the kept steps, (S, H, T, T)."""
     return torch.tensor(read_arrays(WEIGHTS, ["maps"])["maps"]) / 255

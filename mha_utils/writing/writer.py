@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from mha_utils.core.cache import KeyValueCache
 from mha_utils.core.guards import require_positive, require_sizes
 from mha_utils.core.modules import MultiHeadAttention
+from mha_utils.sizes import several
 from mha_utils.writing.stories import END, LONGEST, stories
 
 PADDING = 0
@@ -95,17 +96,51 @@ def encode(texts: list[str], length: int = 0) -> Int[Tensor, "B T"]:
     return pad_sequence(rows, batch_first=True, padding_value=PADDING)[:-1]
 
 
-def usable_start(text: str, longest: int = LONGEST // 2) -> str:
-    """A story, or its beginning, as the model can read it; what is left out is said."""
-    kept = "".join(letter for letter in str(text) if letter in IDS and letter != END)
-    unknown = "".join(dict.fromkeys(letter for letter in str(text) if letter not in IDS))
+def readable(texts: list[str]) -> list[str]:
+    """The letters of these texts that occur in stories, but for END; what is left out is said."""
+    unknown = "".join(dict.fromkeys(letter for letter in "".join(texts) if letter not in IDS))
     if unknown:
         print(f"The stories have no {unknown!r}, so the model cannot read it. It is left out.")
+    known = IDS.keys() - {END}
+    return ["".join(letter for letter in text if letter in known) for text in texts]
+
+
+def usable_start(text: str, longest: int = LONGEST // 2) -> str:
+    """A story, or its beginning, as the model can read it; what is left out is said."""
+    (kept,) = readable([str(text)])
     if not kept:
         print("Nothing is left to begin with. We go on with “Once”.")
     if len(kept) > longest:
         print(f"That is longer than we can use here. We go on with the first {longest} letters.")
     return kept[:longest] or "Once"
+
+
+def usable_names(names, longest: int = 20) -> list[str]:
+    """Names as the model can read them, at least one; what is left out of them is said once."""
+    kept = readable([str(name) for name in several(names)])
+    if not all(kept) or max(map(len, kept), default=0) > longest:
+        print(f"A name has 1 to {longest} letters: we leave out the rest.")
+    found = [name[:longest] for name in kept if name]
+    if not found:
+        print("No name is left. We go on with Mia.")
+    return found or ["Mia"]
+
+
+def heads_of(model: Writer) -> list[str]:
+    """The heads of a model by block and number, both counted from 0: "1.3"."""
+    counts = [getattr(block.attention, "num_heads", 0) for block in model.blocks]
+    return [f"{block}.{head}" for block, count in enumerate(counts) for head in range(count)]
+
+
+def usable_heads(names, model: Writer) -> list[str]:
+    """Those of these heads, such as "1.3 0.3", that a model has; of all others it is said."""
+    there = heads_of(model)
+    named = [head for name in several(names) for head in str(name).split()]
+    unknown = [head for head in dict.fromkeys(named) if head not in there]
+    if unknown:
+        only = f", only {', '.join(there)}" if there else ""
+        print(f"This writer has no head {' or '.join(unknown)}{only}.")
+    return [head for head in dict.fromkeys(named) if head in there]
 
 
 def usable_choice(choose: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
