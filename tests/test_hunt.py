@@ -7,8 +7,8 @@ import torch
 
 from mha_utils import MultiHeadAttention, checks
 from mha_utils.core.guards import require_seed
-from mha_utils.museum import MUSEUM
-from mha_utils.museum.hunt import LEVELS, WRONG_LINES, four_layers
+from mha_utils.museum import MUSEUM, bug
+from mha_utils.museum.hunt import LEVELS, WRONG_LINES, four_layers, wrong_line
 from tools.notebooks import FOLDER
 from tools.suite.chapter_runner import code_cells
 
@@ -80,8 +80,31 @@ def test_one_of_the_four_birds_has_the_right_layer_and_the_others_are_in_the_mus
     assert set(wrong) < {bug.module for bug in MUSEUM}
 
 
-@pytest.mark.parametrize(("who", "line"), WRONG_LINES.items())
-def test_what_settles_a_bet_on_a_layer_is_among_its_answers(who, line):
+SUSPECTS = {
+    "X": ("F.softmax", "softmax over the heads", {}),
+    "Y": ("none: it is right", None, {}),
+    "Z": ("masked_fill", "mask after the softmax", {"is_causal": True}),
+}
+
+
+@pytest.mark.parametrize("who", SUSPECTS)
+def test_what_settles_a_bet_on_a_layer_is_among_its_answers(who):
+    line, like, options = SUSPECTS[who]
+    assert wrong_line(bug(like).module if like else MultiHeadAttention, **options) == line
     sources = [cell.source for cell in code_cells(FOLDER / "12_bug_hunt.ipynb")]
     (bet,) = (source for source in sources if f"line of Layer {who} is wrong?" in source)
     assert f'"{line}"' in bet
+
+
+@pytest.mark.parametrize("line", WRONG_LINES)
+def test_a_wrong_line_is_known_by_its_numbers(line):
+    for name in WRONG_LINES[line]:
+        assert wrong_line(bug(name).module, is_causal=True) == line
+
+
+def test_of_a_layer_that_is_wrong_in_its_own_way_no_line_is_named():
+    class Louder(MultiHeadAttention):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    assert wrong_line(Louder) == "a line that no exhibit has: it is not the right layer"
