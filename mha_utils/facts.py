@@ -146,15 +146,10 @@ def evidence(tree: ast.expr, names: dict) -> str | None:
             sides = [tree.left, *tree.comparators]
             for left, operator, right in zip(sides, tree.ops, sides[1:]):
                 if not holds(value_of(ast.Compare(left, [operator], [right]), names)):
-                    is_constant = [isinstance(side, ast.Constant) for side in (left, right)]
-                    side = right if is_constant == [True, False] else left
-                    if "data_ptr" in ast.dump(side):  # an address tells nothing
+                    shown = [s for s in (left, right) if not isinstance(s, ast.Constant)] or [left]
+                    if "data_ptr" in ast.dump(left):  # an address tells nothing
                         return None
-                    both = isinstance(operator, ast.Eq) and not any(is_constant)
-                    found = [
-                        in_short(value_of(s, names)) for s in ((left, right) if both else (side,))
-                    ]
-                    return f"found {' and '.join(found)}"
+                    return f"found {' and '.join(in_short(value_of(s, names)) for s in shown)}"
     return getattr(value_of(tree, names), "difference", None)
 
 

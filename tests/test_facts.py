@@ -46,7 +46,7 @@ FAIL = {
             WEIGHTS.clone().masked_fill(torch.tensor([[False, True], [False, False]]), 0.0).max()
             > WEIGHTS.clone().masked_fill(torch.tensor([[True, False], [False, True]]), 9.0).max()
         ),
-        "found 0.5000",
+        "found 0.5000 and 9.0000",
     ),
     "no lambda": (functools.partial(bool, 0), "this is not so here"),
     "the first of two": (lambda: len(TOKENS) == 3 and len(TOKENS) == 2, "found 2"),
@@ -54,7 +54,10 @@ FAIL = {
     "a flag of two": (lambda: bool(TOKENS) and not len(TOKENS), "this is not so here"),
     "a chain": (lambda: 0 < WEIGHTS.mean() < 0.1, "found 0.5000"),
     "the begin of a chain": (lambda: 0.9 < WEIGHTS.mean() < 2, "found 0.5000"),
-    "the end of a chain": (lambda: 0.1 < 0.2 < WEIGHTS.mean() < len(TOKENS) - 2, "found 0.5000"),
+    "the end of a chain": (
+        lambda: 0.1 < 0.2 < WEIGHTS.mean() < len(TOKENS) - 2,
+        "found 0.5000 and 0",
+    ),
     "one of all": (lambda: all(word < "d" for word in TOKENS), "found 'dog'"),
     "one of all, in two loops": (
         lambda: all(a * b < 4 for a in range(3) if a for b in range(3)),
