@@ -123,6 +123,17 @@ def test_an_assert_is_rare(path):
 
 
 @EACH
+def test_no_bet_is_settled_by_the_place_of_its_answer(path):
+    """A reader may write the choices in another order, or fewer."""
+    parts = [n for cell in code_cells(read(path)) for n in ast.walk(ast.parse(cell.source))]
+    bets = [n for n in parts if isinstance(n, ast.Call) and ast.unparse(n.func) == "widgets.Bet"]
+    choices = {ast.unparse(bet.args[1]) for bet in bets if isinstance(bet.args[1], ast.Name)}
+    taken = {ast.unparse(n.value) for n in parts if isinstance(n, ast.Subscript)}
+    assert bets
+    assert not {name for name in taken if name in choices or name.endswith(".choices")}
+
+
+@EACH
 def test_there_is_something_to_play_with(path):
     """A size to change within the first cells, a bet, a view with a name, code that follows it."""
     cells = read(path).cells
