@@ -39,22 +39,8 @@ def several(numbers) -> list:
 
 
 def usable_offsets(offsets, most: int) -> tuple[int, ...]:
-    """The whole numbers from 0 to `most` among these, each once; what is left out is said.
-
-    Args:
-        offsets: a list, a tuple, a range or one number.
-        most: the largest that can be.
-
-    Returns:
-        at least one of them: 1 if there is none.
-    """
-    given = several(offsets)
-    known = range(most + 1)
-    found = tuple(dict.fromkeys(n for n in given if isinstance(n, int) and n in known)) or (1,)
-    if list(found) != given:
-        print(f"Whole numbers from 0 to {most} are needed, each once, got {offsets!r}.", end=" ")
-        print(f"We go on with {found}.")
-    return found
+    """The whole numbers from 0 to `most` among these, each once, or 1; the rest is named."""
+    return those_of(offsets, range(most + 1), f"Whole numbers from 0 to {most}", 1)
 
 
 def usable_sentence(text, most: int = 64) -> str:
@@ -99,20 +85,18 @@ def usable_base(base) -> float:
 
 
 def usable_names(names, known) -> tuple[str, ...]:
-    """Those of these names that are known, each once; what is left out is said.
+    """Those of these names that are known, each once, or the first known; the rest is named."""
+    known = list(known)
+    return those_of(names, known, f"Names among {', '.join(known)}", known[0])
 
-    Args:
-        names: a list, a tuple or one name.
-        known: all there are.
 
-    Returns:
-        at least one of them: the first one known if there is none.
-    """
-    given, known = several(names), list(known)
-    found = tuple(dict.fromkeys(name for name in given if name in known)) or (known[0],)
+def those_of(asked, known, needed: str, other) -> tuple:
+    """What is asked for and known, each once, `other` if there is none."""
+    given = several(asked)
+    kept = (one for one in given if isinstance(one, int | str) and one in known)
+    found = tuple(dict.fromkeys(kept)) or (other,)
     if list(found) != given:
-        print(f"Names among {', '.join(known)} are needed, each once, got {names!r}.", end=" ")
-        print(f"We go on with {found}.")
+        print(f"{needed} are needed, each once, got {asked!r}. We go on with {found}.")
     return found
 
 

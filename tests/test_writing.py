@@ -39,9 +39,9 @@ from mha_utils.writing.writer import (
     go_on,
     heads_of,
     new_caches,
+    readable_names,
     usable_choice,
     usable_heads,
-    usable_names,
     usable_start,
     usual_chances,
     write,
@@ -236,7 +236,7 @@ def test_a_beginning_is_made_usable(capsys, text, kept, said):
     ],
 )
 def test_names_are_made_usable(capsys, names, kept, said):
-    assert usable_names(names) == kept
+    assert readable_names(names) == kept
     assert said in (printed := capsys.readouterr().out)
     assert bool(printed) == bool(said)
 

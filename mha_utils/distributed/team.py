@@ -42,7 +42,7 @@ class Team:
         ValueError: if `size` is not an integer of at least 1 or `seconds` not a number above 0.
     """
 
-    def __init__(self, size: int, seconds: float = 30.0):
+    def __init__(self, size: int, seconds: float = 60.0):
         require_sizes(size=size)
         require_positive(seconds=seconds)
         self.size, self.seconds, self.was_late = size, seconds, False

@@ -115,7 +115,7 @@ def usable_start(text: str, longest: int = LONGEST // 2) -> str:
     return kept[:longest] or "Once"
 
 
-def usable_names(names, longest: int = 20) -> list[str]:
+def readable_names(names, longest: int = 20) -> list[str]:
     """Names as the model can read them, at least one; what is left out of them is said once."""
     kept = readable([str(name) for name in several(names)])
     if not all(kept) or max(map(len, kept), default=0) > longest:
