@@ -201,6 +201,8 @@ def test_a_leak_is_blank_at_0_and_orange_after_the_query():
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("output of", "depends on")
     assert not patches(plots.draw_leak(torch.ones(1, 1), ["a"]))
     plots.draw_leak(torch.zeros(2, 2), ["a", "b"])  # nobody depends on anybody
+    rounded = plots.draw_leak(torch.tensor([[2.0, 1e-7], [2.0, 2.0]]), ["a", "b"])
+    assert [colour for *_, colour in patches(rounded)] == [theme.PAPER]
 
 
 def test_shares_are_bars_with_their_values_above():

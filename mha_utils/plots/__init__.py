@@ -149,7 +149,7 @@ def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
 def draw_leak(
     leak, tokens, *, title="", darkest: float | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw a leak map (T, T): blank where exactly 0, orange where a token sees a later one.
+    """Draw a leak map (T, T): blank where 0 up to rounding, orange where a token sees a later one.
 
     Args:
         leak: how far each output moves when each token is nudged.
@@ -162,6 +162,7 @@ def draw_leak(
     leak = _array(leak)
     if not np.isfinite(leak).all():
         raise ValueError("leak must be finite: NaN would hide who sees whom")
+    leak = np.where(leak > np.finfo(np.float32).eps * leak.max(), leak, 0.0)
     share = leak / (darkest or leak.max() or 1.0)
     options = {"rows": tokens, "columns": tokens, "cmap": theme.LEAKS, "limits": (0, 1)}
     ax = draw_matrix(share, title=title, numbers=None, ax=ax, **options)
