@@ -131,6 +131,11 @@ def test_no_bet_is_settled_by_the_place_of_its_answer(path):
     taken = {ast.unparse(n.value) for n in parts if isinstance(n, ast.Subscript)}
     assert bets
     assert not {name for name in taken if name in choices or name.endswith(".choices")}
+    for cell in code_cells(read(path)):
+        if ".settle(" in cell.source:
+            names = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Name)]
+            made_here = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+            assert not choices & {n.id for n in names} - made_here, cell.source
 
 
 @EACH
