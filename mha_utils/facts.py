@@ -116,6 +116,8 @@ def why_not(condition: Callable) -> str | None:
         text = str(error)
         if text.endswith(" is not in list"):
             return f"there is no {text.removesuffix(' is not in list')} here"
+        if text.startswith(("min()", "max()")):  # of nothing
+            return "this needs more than there is here"
         return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": ")
 
 

@@ -90,6 +90,7 @@ FAIL = {
         lambda: TOKENS[7] == "cat",
         "this needs more than there is here (list index out of range)",
     ),
+    "the least of nothing": (lambda: min([]) == 1, "this needs more than there is here"),
     "no such word": (lambda: TOKENS.index("it") == 1, "there is no 'it' here"),
     "an error": (lambda: int("x") == 1, "ValueError: invalid literal for int() with base 10: 'x'"),
     "an address": (lambda: WEIGHTS.data_ptr() == 0, "this is not so here"),

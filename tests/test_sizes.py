@@ -157,22 +157,14 @@ def test_what_is_no_temperature_is_named_and_replaced(temperature, found, capsys
     assert capsys.readouterr().out == f"{said} We go on with temperature = {found:g}.\n"
 
 
-@pytest.mark.parametrize("rate", [0, -1, 0.5, float("nan"), "slow", None])
-def test_what_is_no_rate_is_named_and_replaced(rate, capsys):
-    assert [usable_rate(r) for r in (1, 400e12)] == [1, 400e12]
+@pytest.mark.parametrize(("name", "usable_one"), [("rate", usable_rate), ("base", usable_base)])
+@pytest.mark.parametrize("given", [0, -10_000.0, 0.5, float("nan"), "slow", None])
+def test_what_is_no_rate_or_base_is_named_and_replaced(name, usable_one, given, capsys):
+    assert [usable_one(n) for n in (1, 10_000.0, 400e12)] == [1, 10_000.0, 400e12]
     assert capsys.readouterr().out == ""
-    assert usable_rate(rate) == 1
-    said = f"rate has to be a number from 1 to 1e+30, and {rate!r} is not."
-    assert capsys.readouterr().out == f"{said} We go on with rate = 1.\n"
-
-
-@pytest.mark.parametrize("base", [0, -10_000.0, 0.5, float("nan"), "slow", None])
-def test_what_is_no_base_is_named_and_replaced(base, capsys):
-    assert [usable_base(b) for b in (1, 10_000.0)] == [1, 10_000.0]
-    assert capsys.readouterr().out == ""
-    assert usable_base(base) == 1
-    said = f"base has to be a number from 1 to 1e+30, and {base!r} is not."
-    assert capsys.readouterr().out == f"{said} We go on with base = 1.\n"
+    assert usable_one(given) == 1
+    said = f"{name} has to be a number from 1 to 1e+30, and {given!r} is not."
+    assert capsys.readouterr().out == f"{said} We go on with {name} = 1.\n"
 
 
 @pytest.mark.parametrize(
