@@ -120,7 +120,7 @@ def graded(source: str, name: str, **cell):
 
 
 def set_up(chapter):
-    return next(cell for cell in chapter.cells if "setup_chapter()" in cell.source)
+    return new_code_cell(next(c.source for c in chapter.cells if "setup_chapter()" in c.source))
 
 
 def exercises(chapter) -> Iterator[tuple]:
