@@ -22,14 +22,14 @@ CHAPTERS = (
     ("08", "dropout", "What happens when\nweights are dropped?"),
     ("09", "concat", "How do heads come\nback together?"),
     ("10", "full module", "Is the whole\nmodule right?"),
-    ("11", "on the GPU", "What does it cost,\nand where?"),
+    ("11", "flash attention", "What does a map cost,\nand must it be written?"),
     ("12", "bug hunt", "Which bugs keep\nevery shape right?"),
     ("13", "what heads learn", "Which popular\nclaims hold?"),
     ("14", "positions", "How does a head\nknow the order?"),
     ("15", "decoding", "How does it write\none token at a time?"),
     ("16", "it writes", "Does my layer work\nin a real model?"),
-    ("17", "many processes", "What if one machine\nis not enough?"),
-    ("90", "published walks", "Do the printed\nnumbers hold?"),
+    ("17", "several processes", "What if one machine\nis not enough?"),
+    ("90", "published walks", "Do published\nnumbers hold?"),
 )
 PARTS = {
     "one head": ("00", "01", "02"),
