@@ -56,18 +56,15 @@ def test_a_kind_without_a_look_is_refused():
         evidence.draw_rises({"one": {kind: [1.0] for kind in "abcd"}})
 
 
-@pytest.mark.parametrize("bar", [0, 5, 10])
-def test_counts_stand_at_their_bars_and_yours_in_the_last_panel(bar):
-    panels = {"many": {"ours": 7, "luck": 3.0}, "one": {"a head": 2}}
-    fig = evidence.draw_counts(panels, most=10, bar=bar, title="T")
-    first, last = fig.axes
-    assert [patch.get_width() for patch in first.patches] == [7, 3]
-    assert [t.get_text() for t in first.texts] == ["7", "3"]
-    assert [t.get_text() for t in last.texts] == ["2", "your bar"]
-    assert not first.lines
-    assert list(last.lines[0].get_xdata()) == [bar, bar]
-    assert [ax.get_title(loc="left") for ax in fig.axes] == ["many", "one"]
-    assert fig.get_suptitle() == "T"
+def test_counts_stand_at_their_bars_and_ours_stands_out():
+    ax = evidence.draw_counts({"ours": 7, "luck": 3.0, "a rule": 0}, most=10, title="T")
+    assert [patch.get_width() for patch in ax.patches] == [7, 3, 0]
+    assert [t.get_text() for t in ax.texts] == ["7", "3", "0"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["ours", "luck", "a rule"]
+    ours, *others = [matplotlib.colors.to_hex(patch.get_facecolor()) for patch in ax.patches]
+    assert ours == theme.QUERY.lower() != others[0] == others[1]
+    assert ax.get_xlim() == (0, 10)
+    assert ax.get_title() == "T"
 
 
 def test_rivals_call_what_they_add_most_to_as_loud_as_that_is():

@@ -96,36 +96,22 @@ def draw_rises(rises: dict[str, dict], *, title="", ylabel="") -> Axes:
     return ax
 
 
-def draw_counts(panels: dict[str, dict[str, float]], *, most: int, bar: float, title="") -> Figure:
-    """Draw counts as bars, first ours and then its opponent, and a bar to reach in the last panel.
+def draw_counts(counts: dict[str, float], *, most: int, title="") -> Axes:
+    """Draw counts as bars, first ours and then its opponents.
 
     Args:
-        panels: what is compared -> name -> count.
+        counts: name -> count.
         most: how many there can be.
-        bar: what should be reached.
     """
-    rows = [len(counts) for counts in panels.values()]
-    size = (8, 0.42 * sum(rows) + 1.5)
-    fig, axes = plt.subplots(
-        len(panels), 1, figsize=size, height_ratios=rows, squeeze=False, sharex=True
-    )
-    for ax, (name, counts) in zip(axes[:, 0], panels.items()):
-        colours = [theme.QUERY, *[theme.MUTED] * (len(counts) - 1)]
-        ax.barh(range(len(counts)), [*counts.values()], color=colours, height=0.7)
-        for place, count in enumerate(counts.values()):
-            ax.text(count + 0.2, place, f"{count:.0f}", va="center", fontsize=9, color=theme.MUTED)
-        ax.set_yticks(range(len(counts)), list(counts))
-        ax.set(xlim=(0, most), ylim=(len(counts) - 0.4, -0.6), xticks=range(0, most + 1, 4))
-        ax.set_title(name, fontsize=9.5, loc="left")
-    ax.axvline(bar, color=MARK, linestyle="--", linewidth=1.2)
-    right = bar > 0.8 * most
-    side = {"ha": "right", "xytext": (-4, 0)} if right else {"ha": "left", "xytext": (4, 0)}
-    look = {"va": "center", "fontsize": 9, "color": MARK, "textcoords": "offset points"}
-    look["bbox"] = {"facecolor": theme.PAPER, "edgecolor": "none", "pad": 1}  # legible on a bar
-    ax.annotate("your bar", (bar, len(counts) / 2 - 0.5), **look, **side)
-    fig.suptitle(title, fontsize=11)
-    fig.set_layout_engine("constrained")
-    return fig
+    _, ax = plt.subplots(figsize=(8, 0.42 * len(counts) + 1.2), layout="constrained")
+    colours = [theme.QUERY, *[theme.MUTED] * (len(counts) - 1)]
+    ax.barh(range(len(counts)), [*counts.values()], color=colours, height=0.7)
+    for place, count in enumerate(counts.values()):
+        ax.text(count + 0.2, place, f"{count:.0f}", va="center", fontsize=9, color=theme.MUTED)
+    ax.set_yticks(range(len(counts)), list(counts))
+    ax.set(xlim=(0, most), ylim=(len(counts) - 0.4, -0.6), xticks=range(0, most + 1, 4))
+    ax.set_title(title)
+    return ax
 
 
 def draw_rivals(weights, scores, *, rows: Sequence[str], columns, cells) -> Figure:
