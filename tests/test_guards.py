@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import sys
 from pathlib import Path
 
@@ -54,6 +55,10 @@ MORE = [
     lambda: mha_utils.attend(X[:, None], X[:, None], X[:, None], mask=MASK),
     lambda: mha_utils.attend(X[:, None], X[:, None, :3], X[:, None, :3], is_causal=True),
     lambda: mha_utils.attend(X[:, None], X[:, None], X[:, None], dropout=2.0),
+    lambda: inspect.unwrap(MultiHeadAttention.forward)(MultiHeadAttention(8, 4), X, X, X[:, :3]),
+    lambda: setattr(layer := MultiHeadAttention(8, 4), "head_dim", 3) or layer(X),
+    lambda: mha_utils.KeyValueCache(1, 1, 1, 1).reorder(torch.tensor([1])),
+    lambda: mha_utils.KeyValueCache(1, 1, 1, 1).reorder(torch.tensor([0, 0])),
     lambda: mha_utils.split_heads(X, 3),
     lambda: mha_utils.share_heads(torch.zeros(1, 2, 3, 4), 3),
     lambda: masks.to_torch_mha(MASK, (1, 1, 4, 4)),

@@ -1,10 +1,20 @@
 """Keys and values of the tokens so far: what a layer need not compute again for the next one."""
 
+import functools
+from collections.abc import Callable
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from mha_utils.core.guards import require_count, require_kind, require_sizes
+from mha_utils.core.guards import (
+    checked,
+    require_between,
+    require_count,
+    require_kind,
+    require_sizes,
+    require_width,
+)
 
 
 class KeyValueCache:
@@ -52,10 +62,11 @@ class KeyValueCache:
                 for), or carry a gradient, which a cache would cut. The cache is then as before.
         """
         require_fit(self, k=k, v=v)
-        start, self.length = self.length, self.length + k.shape[2]
-        self.keys[:, :, start : self.length] = k
-        self.values[:, :, start : self.length] = v
-        return self.keys[:, :, : self.length], self.values[:, :, : self.length]
+        length = self.length + k.shape[2]
+        self.keys[:, :, self.length : length] = k
+        self.values[:, :, self.length : length] = v
+        self.length = length  # last: what could not be written is not there
+        return self.keys[:, :, :length], self.values[:, :, :length]
 
     def rewind(self, length: int = 0) -> None:
         """Forget all tokens but the first `length`.
@@ -65,6 +76,43 @@ class KeyValueCache:
         """
         require_count("length", length, self.length)
         self.length = length
+
+    @checked
+    def reorder(self, order: Int[Tensor, " B"]) -> None:
+        """Let sequence i go on from what sequence `order[i]` has, as beam search does.
+
+        Raises:
+            ValueError: if `order` does not name a sequence of the cache for each of its B.
+        """
+        require_between("order", order, 0, len(self.keys) - 1)
+        require_width("order", order, len(self.keys), "batch_size")
+        for kept in (self.keys, self.values):
+            kept[:, :, : self.length] = kept[order, :, : self.length]
+
+    def __repr__(self) -> str:
+        batch_size, num_kv_heads, capacity, head_dim = self.keys.shape
+        return (
+            f"KeyValueCache({self.length} of {capacity} tokens; batch_size={batch_size}, "
+            f"num_kv_heads={num_kv_heads}, head_dim={head_dim}, {self.keys.dtype})"
+        )
+
+
+def keeps_cache(forward: Callable) -> Callable:
+    """A `forward` that fails leaves its cache as long as it was: the step may be tried again."""
+
+    @functools.wraps(forward)
+    def wrapper(*args, **kwargs):
+        cache = kwargs.get("cache")
+        if not isinstance(cache, KeyValueCache) or torch.compiler.is_compiling():
+            return forward(*args, **kwargs)
+        length = cache.length
+        try:
+            return forward(*args, **kwargs)
+        except BaseException:  # an interrupt, too
+            cache.length = length
+            raise
+
+    return wrapper
 
 
 def require_fit(cache: KeyValueCache, **tensors: Tensor) -> None:
@@ -95,3 +143,14 @@ def require_cache(cache: KeyValueCache | None) -> None:
     """Raise ValueError unless it is None or a `KeyValueCache`."""
     if cache is not None:
         require_kind("cache", cache, KeyValueCache)
+
+
+def require_self_attention(context, values, positions, cache, rotary) -> None:
+    """Raise ValueError where positions or a cache meet keys of other tokens, or no rotary."""
+    if positions is not None and rotary is None:
+        raise ValueError("positions are for a layer with rotary=, this one has none")
+    if context is None and values is None:
+        return
+    for name, part in (("rotary", rotary), ("a cache", cache)):
+        if part is not None:
+            raise ValueError(f"{name} is for self-attention: expected x alone, got context, too")

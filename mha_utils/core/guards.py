@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from mha_utils.core.signatures import checked, dtype_name, is_autocast
@@ -12,13 +13,13 @@ __all__ = ["checked"]
 def require_sizes(**sizes: int) -> None:
     """Raise ValueError unless every size is an integer of at least 1."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        if not _is_integer(size, 1):
             raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
 
 
 def require_seed(seed: int) -> None:
     """Raise ValueError unless a generator can be seeded with `seed`."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+    if not _is_integer(seed, 0, 2**63 - 1):
         raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
 
 
@@ -91,20 +92,20 @@ def require_width(name: str, tensor: Tensor, width: int, meaning: str) -> None:
 def require_input(name: str, tensor: Tensor, layer: nn.Module, meaning: str) -> None:
     """Raise ValueError unless `layer` takes vectors of this width and dtype.
 
-    What the layer does not say is not checked: an adapter around it may have no `weight`.
+    What the layer does not say is not checked: an adapter around it may have no `weight`, and a
+    weight that is sharded, or computed whenever it is asked for, is left alone.
     """
     width = getattr(layer, "in_features", None)
     if width is not None and tensor.shape[-1] != width:
         require_width(name, tensor, width, meaning)
-    weight = getattr(layer, "weight", None)
-    if getattr(weight, "dtype", None) is not tensor.dtype:
+    weight = getattr(layer, "_parameters", {}).get("weight")
+    if type(weight) is nn.Parameter and weight.dtype is not tensor.dtype:
         require_dtype(name, tensor, weight)
 
 
 def require_dtype(name: str, tensor: Tensor, weight) -> None:
     """Raise ValueError if `weight` is floating and of another dtype, unless autocast is on."""
-    is_floating = isinstance(weight, Tensor) and weight.is_floating_point()
-    if is_floating and tensor.dtype != weight.dtype and not is_autocast(tensor):
+    if weight.is_floating_point() and tensor.dtype != weight.dtype and not is_autocast(tensor):
         raise ValueError(
             f"{name} must have the dtype of the module, {dtype_name(weight)}, "
             f"got {dtype_name(tensor)}"
@@ -126,16 +127,16 @@ def require_bools(**flags: bool) -> None:
 
 def require_count(name: str, value: int, most: int) -> None:
     """Raise ValueError unless `value` is an integer between 0 and `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+    if not _is_integer(value, 0, most):
         raise ValueError(f"{name} must be an integer between 0 and {most}, got {value!r}")
 
 
 def require_between(name: str, values: Tensor, low: int, high: int) -> None:
     """Raise ValueError unless every number of `values` is in [low, high].
 
-    Only on a CPU: on a GPU the program would have to wait for the answer.
+    Only on a CPU, and not while a program is compiled: a GPU would have to be waited for.
     """
-    if values.device.type != "cpu":
+    if values.device.type != "cpu" or torch.compiler.is_compiling():
         return
     outside = values[(values < low) | (values > high)]
     if len(outside):
@@ -176,24 +177,23 @@ def require_mask(
         )
 
 
-def require_positions(positions: Tensor, batch_size: int, seq_len: int) -> None:
-    """Raise ValueError unless positions are (T,) or (B, T)."""
-    if tuple(positions.shape) not in ((seq_len,), (1, seq_len), (batch_size, seq_len)):
+def require_same_tokens(x: Tensor, context: Tensor, values: Tensor) -> None:
+    """Raise ValueError unless x and context share B, context and values B and S: compiled, too."""
+    if x.shape[0] != context.shape[0] or context.shape[:2] != values.shape[:2]:
         raise ValueError(
-            f"positions must be (T,) = ({seq_len},) or (B, T) = ({batch_size}, {seq_len}), "
-            f"got {tuple(positions.shape)}"
+            f"x (B, T, .), context (B, S, .) and values (B, S, .) must share B and S, got "
+            f"{tuple(x.shape)}, {tuple(context.shape)} and {tuple(values.shape)}"
         )
 
 
-def require_self_attention(context, values, positions, cache, rotary) -> None:
-    """Raise ValueError where positions or a cache meet keys of other tokens, or no rotary."""
-    if positions is not None and rotary is None:
-        raise ValueError("positions are for a layer with rotary=, this one has none")
-    if context is None and values is None:
-        return
-    for name, part in (("rotary", rotary), ("a cache", cache)):
-        if part is not None:
-            raise ValueError(f"{name} is for self-attention: expected x alone, got context, too")
+def require_whole_heads(head_dim: int, q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise ValueError unless projections give whole heads, k and v as many, q a multiple."""
+    widths = q.shape[-1], k.shape[-1], v.shape[-1]
+    if widths[1] != widths[2] or widths[1] % head_dim or widths[0] % widths[1]:
+        raise ValueError(
+            f"q, k and v must be whole heads of width {head_dim}, k and v as many, and q a "
+            f"multiple of them, got widths {widths}"
+        )
 
 
 def require_enough_keys(is_causal: bool, query_len: int, key_len: int) -> None:
@@ -205,3 +205,9 @@ def require_enough_keys(is_causal: bool, query_len: int, key_len: int) -> None:
 def _is_number(value) -> bool:
     numbers = (int, float)  # torch.compile of PyTorch 2.9 cannot take int | float here
     return isinstance(value, numbers) and not isinstance(value, bool)
+
+
+def _is_integer(value, low: int, high: float = math.inf) -> bool:
+    if isinstance(value, torch.SymInt):  # torch.export has yet to say what it is
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

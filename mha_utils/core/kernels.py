@@ -121,14 +121,13 @@ def by_causal_kernel(q, k, v, options):
 
 @in_float32
 def by_products(q, k, v, mask=None, dropout=0.0):
-    """Two batched products around a softmax, which overwrites the scores where it may."""
+    """Two batched products around a softmax."""
     k, v = share_heads(k, q.shape[1]), share_heads(v, q.shape[1])
     scores = (q * q.shape[-1] ** -0.5) @ k.mT
     if mask is not None:
         mask, empty = without_empty_rows(mask)
         scores = scores.masked_fill_(~mask, -torch.inf)
-    weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
-    heads = dropped(weights, dropout) @ v
+    heads = dropped(scores.softmax(dim=-1), dropout) @ v
     return heads if mask is None else heads.masked_fill(empty, 0.0)
 
 

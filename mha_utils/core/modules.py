@@ -7,7 +7,12 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from mha_utils.core.cache import KeyValueCache, require_cache
+from mha_utils.core.cache import (
+    KeyValueCache,
+    keeps_cache,
+    require_cache,
+    require_self_attention,
+)
 from mha_utils.core.guards import (
     checked,
     require_bools,
@@ -16,8 +21,9 @@ from mha_utils.core.guards import (
     require_input,
     require_mask,
     require_probability,
-    require_self_attention,
+    require_same_tokens,
     require_sizes,
+    require_whole_heads,
 )
 from mha_utils.core.kernels import attend_unchecked
 from mha_utils.core.rotary import Rotary, require_rotary
@@ -94,6 +100,7 @@ class MultiHeadAttention(nn.Module):
         self.v_proj = nn.Linear(vdim, num_kv_heads * head_dim, **made)
         self.out_proj = nn.Linear(num_heads * head_dim, embed_dim, **made)
 
+    @keeps_cache
     @checked
     def forward(
         self,
@@ -114,7 +121,8 @@ class MultiHeadAttention(nn.Module):
             context: makes keys and values, (B, S, kdim); x when left out.
             values: makes the values in the place of context, (B, S, vdim).
             mask: True = may attend; (T, S), or four dimensions that broadcast to (B, H, T, S).
-                Two dimensions are never (B, S): `padding_mask` gives (B, 1, 1, S).
+                Two dimensions are never (B, S): `padding_mask` gives (B, 1, 1, S). What it hides
+                has to be finite, because 0 times NaN is NaN.
             is_causal: a query sees no key after its own; the last query is aligned with
                 the last key. Joined with `mask` if both are given.
             positions: of the tokens of x, for `rotary`, (T,) or (B, T); when left out they are
@@ -128,16 +136,18 @@ class MultiHeadAttention(nn.Module):
             attend to nothing gets zero weights, so its output is the bias of `out_proj`.
 
         Raises:
-            ValueError: if an input does not fit the module (width, dtype, device), the mask is
-                not boolean or does not broadcast, a flag is not True or False, `is_causal` is
-                asked for with fewer keys than queries, the cache is full or does not fit, or
-                `positions`, `rotary` or a cache meets a `context`. The cache is then as before.
+            ValueError: if an input does not fit the module (width, dtype) or the others, the
+                mask is not boolean or does not broadcast, a flag is not True or False,
+                `is_causal` is asked for with fewer keys than queries, the cache is full or does
+                not fit, or `positions`, `rotary` or a cache meets a `context`. After this or any
+                other error the cache is as before.
         """
         require_bools(is_causal=is_causal, need_weights=need_weights)
         require_cache(cache)
         require_self_attention(context, values, positions, cache, self.rotary)
         context = x if context is None else context
         values = context if values is None else values
+        require_same_tokens(x, context, values)
         require_input("x", x, self.q_proj, "qdim")
         require_input("context", context, self.k_proj, "kdim")
         require_input("values", values, self.v_proj, "vdim")
@@ -147,7 +157,7 @@ class MultiHeadAttention(nn.Module):
         require_mask(mask, (*q.shape[:3], past + k.shape[2]))
         require_enough_keys(is_causal, q.shape[2], past + k.shape[2])
         if self.rotary is not None:
-            q, k = self.rotary(q, positions, past), self.rotary(k, positions, past)
+            q, k = self.rotary.both(q, k, positions, past)
         if cache is not None:
             k, v = cache.append(k, v)
         heads, weights = self.compute_heads(q, k, v, mask, is_causal, need_weights)
@@ -157,6 +167,7 @@ class MultiHeadAttention(nn.Module):
     def project(self, x, context, values):
         """q (B, H, T, Dh), k and v (B, Hkv, S, Dh): a width of n Dh is n heads."""
         projected = self.q_proj(x), self.k_proj(context), self.v_proj(values)
+        require_whole_heads(self.head_dim, *projected)
         return tuple(split_heads(t, t.shape[-1] // self.head_dim) for t in projected)
 
     @in_float32
@@ -171,12 +182,28 @@ class MultiHeadAttention(nn.Module):
         weights = attention_weights(scores, mask)
         return F.dropout(weights, self.dropout, self.training) @ v, weights
 
+    def new_cache(self, batch_size: int, capacity: int, dtype=None) -> KeyValueCache:
+        """An empty cache for this layer and `capacity` tokens; of its dtype if none is given.
+
+        Raises:
+            ValueError: if a size is not an integer of at least 1.
+        """
+        made = {"device": self.k_proj.weight.device, "dtype": dtype or self.k_proj.weight.dtype}
+        num_kv_heads = self.k_proj.out_features // self.head_dim
+        return KeyValueCache(batch_size, num_kv_heads, capacity, self.head_dim, **made)
+
+    def extra_repr(self) -> str:
+        return f"num_heads={self.num_heads}, head_dim={self.head_dim}, dropout={self.dropout:g}"
+
 
 class FusedMultiHeadAttention(MultiHeadAttention):
     """Multi-head attention without the (B, H, T, S) weights, unless `need_weights` asks.
 
     Constructor, parameters, inputs, outputs, gradients and errors are those of
-    `MultiHeadAttention`: whatever takes one takes the other. One step differs.
+    `MultiHeadAttention`: whatever takes one takes the other. One step differs. PyTorch's kernels
+    in it have no second derivatives and no forward mode on a CPU, nor everywhere on a GPU: for
+    these take `MultiHeadAttention`, or `torch.nn.attention.sdpa_kernel(SDPBackend.MATH)`.
+    With dropout, and with `need_weights`, other weights are drawn from the same seed.
     """
 
     def compute_heads(self, q, k, v, mask, is_causal, need_weights):

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from mha_utils.core.guards import (
     checked,
     require_choice,
-    require_positions,
     require_positive,
     require_sizes,
     require_width,
@@ -66,7 +65,7 @@ class Rotary(nn.Module):
         require_width("heads", heads, self.head_dim, "head_dim")
         if positions is None:
             positions = torch.arange(start, start + heads.shape[-2], device=heads.device)
-        require_positions(positions, len(heads), heads.shape[-2])
+        require_positions(positions, heads.shape[0], heads.shape[-2])
         angles = self.angles(positions)
         angles = angles if positions.ndim == 1 else angles.unsqueeze(1)  # the same for all heads
         cos, sin = angles.cos().to(heads.dtype), angles.sin().to(heads.dtype)
@@ -75,6 +74,11 @@ class Rotary(nn.Module):
             return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
         a, b = heads[..., 0::2], heads[..., 1::2]
         return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+    def both(self, q: Tensor, k: Tensor, positions: Tensor | None = None, start: int = 0) -> tuple:
+        """Queries and keys of the same tokens, turned: the angles are made once."""
+        turned = self(torch.cat((q, k), dim=1), positions, start)
+        return turned.split((q.shape[1], k.shape[1]), dim=1)
 
     def angles(self, positions: Tensor) -> Tensor:
         """(..., Dh / 2), in radians: a row for each position."""
@@ -87,7 +91,17 @@ class Rotary(nn.Module):
         return f"head_dim={self.head_dim}, base={self.base:g}, layout={self.layout!r}"
 
 
+def require_positions(positions: Tensor, batch_size: int, seq_len: int) -> None:
+    """Raise ValueError unless positions are (T,) or (B, T)."""
+    if tuple(positions.shape) not in ((seq_len,), (1, seq_len), (batch_size, seq_len)):
+        raise ValueError(
+            f"positions must be (T,) = ({seq_len},) or (B, T) = ({batch_size}, {seq_len}), "
+            f"got {tuple(positions.shape)}"
+        )
+
+
 def require_rotary(rotary: Rotary | None, head_dim: int) -> None:
     """Raise ValueError unless `rotary` is None, or a `Rotary` for heads of this width."""
-    if rotary is not None and getattr(rotary, "head_dim", None) != head_dim:
+    is_one = isinstance(rotary, Rotary) and rotary.head_dim == head_dim
+    if rotary is not None and not is_one:
         raise ValueError(f"rotary must be a Rotary with head_dim={head_dim}, got {rotary!r}")

@@ -22,20 +22,22 @@ def checked(function):
     an empty batch gives an empty result.
     All tensors must sit on one device; all floating ones must share one dtype
     (unless autocast is on, which converts them).
-    Nothing is checked while `torch.compile` or `torch.export` traces, and the result is cached for
-    each kind of arguments (shapes, dtypes, devices) that fits.
+    Nothing is checked while `torch.compile` or `torch.export` traces: what would be silently wrong
+    there needs a guard of its own. The result is cached for each kind of arguments (shapes,
+    dtypes, devices) that fits. `*args` are not understood; of `A | B` the first is checked.
 
     Raises:
         ValueError: if an argument does not fit; the text lists every tensor
             argument, with what was expected and what it got.
     """
     signature = inspect.signature(function, eval_str=True)
+    annotations = {name: given.annotation for name, given in signature.parameters.items()}
     expected = {
-        name: annotation
-        for name, parameter in signature.parameters.items()
-        if (annotation := _array_annotation(parameter.annotation)) is not None
+        name: array
+        for name, annotation in annotations.items()
+        if (array := _array_annotation(annotation)) is not None
     }
-
+    needed = [n for n in expected if type(None) not in typing.get_args(annotations[n])]
     passed = set()
 
     @functools.wraps(function)
@@ -44,6 +46,7 @@ def checked(function):
             kinds = (*map(_kind, args), *kwargs, *map(_kind, kwargs.values()))
             if kinds not in passed:
                 given = signature.bind(*args, **kwargs).arguments
+                _require_tensors(function.__name__, needed, given)
                 if _require_fit(function.__name__, expected, given):
                     _remember(passed, kinds)
         return function(*args, **kwargs)
@@ -67,6 +70,12 @@ def _remember(passed: set, kinds: tuple) -> None:
     if len(passed) >= 1000:
         passed.clear()
     passed.add(kinds)
+
+
+def _require_tensors(caller: str, needed: list, given: dict) -> None:
+    for name in given:
+        if name in needed and given[name] is None:
+            raise ValueError(f"{caller}: {name} must be a torch.Tensor, got None")
 
 
 def _require_fit(caller: str, expected: dict, given: dict) -> bool:

@@ -33,7 +33,8 @@ def attention_scores(
         k: keys, (*B, S, Dh).
 
     Returns:
-        scores, (*B, T, S): entry i, j belongs to query i and key j; no unit, any sign.
+        scores, (*B, T, S): entry i, j belongs to query i and key j; no unit, any sign. In half
+        precision large ones lose what tells them apart: `attention` computes them in float32.
 
     Raises:
         ValueError: if widths, leading dimensions, dtypes or devices differ, or T, S or Dh is 0.
@@ -53,7 +54,7 @@ def attention_weights(
 
     Returns:
         weights, (*B, T, S), between 0 and 1. A row that may attend to nothing is all
-        zeros, with a zero gradient; it is never NaN.
+        zeros, with a zero gradient. Scores of -inf do not count as a mask: use one.
 
     Raises:
         ValueError: if the mask is not boolean or does not broadcast to the scores.

@@ -16,9 +16,9 @@ SOURCES = (mha_utils, reference, kernels, collectives, ways, bench, plain, score
 def shown_source(name: str) -> str:
     """The source of `name` as it stands in a chapter.
 
-    Left out: the decorators `@checked` and `@in_float32`, calls of `require_...`, and every
-    docstring line after the first. Everything else is the package's code to the letter. Of what
-    belongs together, `give_out+add_up`, it is one after the other.
+    Left out: the decorators `@checked`, `@in_float32` and `@keeps_cache`, calls of `require_...`,
+    and every docstring line after the first. Everything else is the package's code to the letter.
+    Of what belongs together, `give_out+add_up`, it is one after the other.
     """
     return "\n\n\n".join(map(_source_of, name.split("+")))
 
@@ -34,7 +34,7 @@ def _source_of(name: str) -> str:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             _shorten_docstring(node, lines)
             for decorator in node.decorator_list:
-                if getattr(decorator, "id", None) in ("checked", "in_float32"):
+                if getattr(decorator, "id", None) in ("checked", "in_float32", "keeps_cache"):
                     lines[decorator.lineno - 1] = None
         elif _is_guard(node):
             _blank(lines, node)
