@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from mha_utils.core.guards import require_choice
+from mha_utils.core.guards import require_choice, require_count
 from mha_utils.core.kernels import attend
 from mha_utils.core.modules import MultiHeadAttention
 from mha_utils.core.steps import attention_scores, causal_mask, merge_heads
@@ -16,10 +16,15 @@ from mha_utils.distributed.traffic import taken
 
 
 def cut_heads(layer: MultiHeadAttention, rank: int, size: int) -> MultiHeadAttention:
-    """The heads of one process as a layer; the bias of out_proj is left out."""
+    """The heads of one process as a layer; the bias of out_proj is left out.
 
-    def piece(weights: Tensor, dim: int = 0) -> nn.Parameter:
-        return nn.Parameter(weights.detach().chunk(size, dim)[rank].clone())
+    Raises ValueError if the heads of keys cannot be shared evenly, or there is no such rank.
+    """
+    require_shares(size, "heads", layer)
+    require_count("rank", rank, size - 1)
+
+    def piece(w: Tensor | None, dim: int = 0) -> nn.Parameter | None:
+        return w if w is None else nn.Parameter(w.detach().chunk(size, dim)[rank].clone())
 
     part = copy.deepcopy(layer)
     for linear in (part.q_proj, part.k_proj, part.v_proj):
@@ -35,6 +40,7 @@ def by_heads(x: Tensor, part: MultiHeadAttention, out_bias: Tensor) -> Tensor:
 
 def by_trading(x: Tensor, layer: MultiHeadAttention) -> Tensor:
     """Each process has some tokens; for attention it gives tokens away and gets heads."""
+    require_plain(layer)
     q, k, v = (trade(t, cut=1, join=2) for t in layer.project(x, x, x))  # (B, H / P, T, Dh)
     heads = attend(q, k, v, is_causal=True)
     return layer.out_proj(merge_heads(trade(heads, cut=2, join=1)))
@@ -104,9 +110,9 @@ class Ring(torch.autograd.Function):
 
 def by_ring(x: Tensor, layer: MultiHeadAttention, block=attend_block) -> Tensor:
     """Each process has some tokens; keys and values go round, and results are merged."""
+    require_plain(layer)
     q, k, v = layer.project(x, x, x)
-    heads = Ring.apply(q, torch.stack((k, v)), block)
-    return layer.out_proj(merge_heads(heads))
+    return layer.out_proj(merge_heads(Ring.apply(q, torch.stack((k, v)), block)))
 
 
 def notes_kept(ring: Callable, x: Tensor, layer: MultiHeadAttention) -> int:
@@ -155,7 +161,8 @@ def run_way(
         ValueError: if they cannot be shared evenly, or the layer turns positions or drops weights.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
-    require_shares(size, cut, x, layer)
+    require_shares(size, cut, layer, tokens=x.shape[1])
+    require_plain(layer)
     if cut == "heads":
         part, out_bias = part_of(layer, rank, size), layer.out_proj.bias.detach().requires_grad_()
         weights, more = [*part.parameters(), out_bias], (part, out_bias)
@@ -171,11 +178,16 @@ def run_way(
     return found | {"forward": forward, "backward": taken()}
 
 
-def require_shares(size: int, cut: str, x: Tensor, layer: MultiHeadAttention) -> None:
+def require_shares(size: int, cut: str, layer: MultiHeadAttention, tokens: int = 0) -> None:
+    """Raise ValueError unless the processes can share the tokens or heads evenly."""
     require_choice("cut", cut, ("heads", "tokens"))
-    counts = {"heads": layer.k_proj.out_features // layer.head_dim, "tokens": x.shape[1]}
-    if counts[cut] % size:
-        raise ValueError(f"{size} processes cannot share {counts[cut]} {cut} evenly")
+    count = layer.k_proj.out_features // layer.head_dim if cut == "heads" else tokens
+    if count % size:
+        raise ValueError(f"{size} processes cannot share {count} {cut} evenly")
+
+
+def require_plain(layer: MultiHeadAttention) -> None:
+    """Raise ValueError unless the layer has biases, no rotary positions and no dropout."""
     if layer.rotary is not None or layer.dropout or layer.q_proj.bias is None:
         raise ValueError("layer must have biases, no rotary positions and no dropout")
 
