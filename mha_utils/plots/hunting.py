@@ -1,4 +1,4 @@
-"""Pictures of a bug hunt: curves nobody can tell apart, pieces of a strip, a table of verdicts."""
+"""Pictures of a bug hunt: curves nobody can tell apart, a table of verdicts."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -31,44 +31,6 @@ def draw_curves(curves: Mapping[str, Sequence[float]], over: int, *, labels=("",
     ax.set(xlabel=labels[0], ylabel=labels[1], ylim=(0, None))
     ax.legend(ncols=4, loc="lower center", frameon=False)
     return ax
-
-
-def draw_strip(places: int, num_heads: int, framed: int = 1) -> Axes:
-    """Draw memory with one head behind the other, cut into outputs; one of them is framed.
-
-    Args:
-        places: of notes; of a long strip only the beginning is shown.
-        num_heads: results in an output; each number is a place, each colour a head.
-        framed: which output; they count from 1.
-
-    Raises:
-        ValueError: if no output has the number `framed`.
-    """
-    if not 1 <= framed <= places:
-        raise ValueError(f"framed has to be an output from 1 to {places}, got {framed}")
-    wide = num_heads * min(places, max(num_heads + 1, framed))
-    size = (min(0.42 * wide + 1.6, 40), 1.0)
-    ax = plt.subplots(figsize=size, layout="constrained")[1]
-    for cell in range(wide):
-        _draw_result(ax, cell, *divmod(cell, places))
-    cuts = np.arange(0, wide + 1, num_heads)
-    ax.vlines(cuts, -0.3, 1.3, color=theme.MUTED, linewidth=2)
-    for output, start in enumerate(cuts[:-1]):
-        look = {"ha": "center", "va": "bottom", "fontsize": 9, "color": theme.MUTED}
-        ax.text(start + num_heads / 2, 1.5, f"output {output + 1}", **look)
-    frame = {"fill": False, "edgecolor": theme.MUTED, "linewidth": 4, "clip_on": False}
-    ax.add_patch(plt.Rectangle((num_heads * (framed - 1), -0.3), num_heads, 1.6, **frame))
-    ax.set(xlim=(-0.1, wide + 0.1), ylim=(-0.45, 2.1))
-    ax.axis("off")
-    return ax
-
-
-def _draw_result(ax: Axes, x: int, head: int, place: int) -> None:
-    """What one head found at one place."""
-    colour = theme.HEADS[head % len(theme.HEADS)]
-    ax.add_patch(plt.Rectangle((x, 0), 1, 1, facecolor=colour, edgecolor=theme.PAPER))
-    ink = {"ha": "center", "va": "center", "color": theme.ink_on(colour)}
-    ax.text(x + 0.5, 0.45, f"{place + 1}", **ink)
 
 
 def draw_verdicts(
