@@ -2,11 +2,13 @@
 
 import contextlib
 import io
+import subprocess
 
 import nbformat
 import pytest
 import torch
 
+from tools import roundings
 from tools.notebooks import chapters
 from tools.roundings import difference, preload, trains
 from tools.suite.rounding_mode import Rounding
@@ -153,3 +155,22 @@ def test_chapters_that_train_are_known():
 @pytest.mark.parametrize("path", SHORT, ids=lambda p: p.stem)
 def test_a_chapter_holds_under_other_roundings(path):
     assert difference(path, seed=0) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("print('{\"00\": null}')", {"00": None}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", {}),
+        ("import os; os._exit(3)", {"all": "ended with 3"}),
+        ("raise SystemExit('no chapter')", {"all": "no chapter\n"}),
+    ],
+)
+def test_a_machine_that_cannot_be_is_not_one_that_agrees(monkeypatch, code, found):
+    real = subprocess.run
+
+    def run(command, **options):
+        return real([*command[:2], code], **options)
+
+    monkeypatch.setattr(roundings.subprocess, "run", run)
+    assert roundings.as_machine("ANY=1", []) == found

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -63,18 +64,24 @@ def under_seeds(path: Path, number: int | None) -> dict[str, str | None]:
 
 
 def as_machine(setting: str, paths: list[Path]) -> dict[str, str | None]:
-    """The differences with a variable of the environment, in a process of its own."""
+    """The differences with a variable of the environment, in a process of its own; {}: not here."""
     code = "import json, sys; from pathlib import Path; from tools.roundings import *; preload();"
     code += "print(json.dumps({Path(p).stem: difference(Path(p)) for p in sys.argv[1:]}))"
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     environment |= dict([setting.split("=")]) | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code, *map(str, paths)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
-    return json.loads(done.stdout) if done.returncode == 0 else {"all": done.stderr[-300:]}
+    if done.returncode == -signal.SIGILL:
+        return {}  # a processor without these instructions: nothing was tried
+    failed = done.stderr[-300:] or f"ended with {done.returncode}"
+    return {"all": failed} if done.returncode else json.loads(done.stdout)
 
 
 def keep(part: str, name: str, found: dict[str, str | None]) -> None:
-    """Print what was found, and put it into the table."""
+    """Print what was found, and put it into the table; of what was not tried, nothing."""
+    if not found:
+        print(f"{name:28} not on this processor", flush=True)
+        return
     from mha_utils.bench.record import describe_machine
 
     failed = [f"{key}: {text}" for key, text in found.items() if text]
