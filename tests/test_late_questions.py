@@ -185,10 +185,6 @@ def test_the_record_is_read_by_the_names_of_the_tests():
     for name, key in {"window": "64 in a window", "colleague's": "64 from start"}.items():
         mean = sum(ROWS["alibi"][key]) / 10
         assert late.recorded_accuracy("alibi", name, 64) == pytest.approx(mean)
-    assert list(late.FAR_TESTS) == [0, 2, 8, 32, 96, 224]
-    for number, name in list(late.FAR_TESTS.items())[1:-1]:
-        mean = sum(ROWS["none"][f"256 with {number} far keys"]) / 10
-        assert late.recorded_accuracy("none", name) == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -222,21 +218,3 @@ def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back(kin
             q, k = (layer.attention.rotary(heads, places) for heads in (q, k))
         mean = (q[:, 0, 1] * k[:, 0, 0]).sum(-1).mean() / 48**0.5
         assert late.mean_score(model, distance) == pytest.approx(mean.item(), abs=1e-4)
-
-
-def test_where_the_last_symbol_looks_is_told_by_head_and_distance():
-    model = late.train_small("alibi", steps=1)
-    looks = late.looks_back(model, length=40, num_sequences=3)
-    assert looks.shape == (4, 40)
-    weights = model(drawn(LateRepeat(40), 3).inputs)[1][0]
-    for head, distance in ((2, 3), (0, 0), (3, 39)):
-        mean = sum(text[head, 39, 39 - distance] for text in weights) / 3
-        assert looks[head, distance].item() == pytest.approx(mean.item(), abs=1e-6)
-
-
-def test_what_far_keys_leave_is_told_where_it_was_recorded():
-    assert (
-        late.recorded_with_far_keys("rotary", 0)
-        == f"{late.recorded_accuracy('rotary', 'window'):.2f}"
-    )
-    assert late.recorded_with_far_keys("rotary", 16) == "not recorded"

@@ -145,14 +145,6 @@ def test_tickets_are_drawn_for_the_first_heads():
     assert ax.get_legend().get_texts()[0].get_text() == "head 0: slope 0.500"
 
 
-def test_a_crowd_is_a_bar_with_a_slice_for_each_key():
-    (ax,) = crowds.draw_crowds({3.0: [torch.tensor([0.5, 0.5]), torch.tensor([0.4, 0.3, 0.3])]})
-    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.5, 0.5, 0.4, 0.3, 0.3])
-    assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, 0.5, 0, 0.4, 0.7])
-    assert [t.get_text() for t in ax.texts] == ["0.50", "0.40"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["1 far key", "2 far keys"]
-
-
 def test_dips_stand_above_what_the_layer_likes():
     above, below = crowds.draw_dips({1: [1, 0.5], 4: [1, 0]}, [15, 16], [3.0, -1.0, 2.0], 20)
     assert [list(line.get_ydata()) for line in above.lines[:2]] == [[1, 0.5], [1, 0]]

@@ -8,10 +8,7 @@ import torch
 
 from mha_utils.core.guards import require_choice
 from mha_utils.experiments.positions import (
-    FAR,
     KINDS,
-    LENGTHS,
-    TRAINED,
     LateRepeat,
     PlacedModel,
     PlacedShape,
@@ -25,11 +22,6 @@ TESTS = {  # what each test is called in the record
     "window": " in a window",
     "colleague's": " from start",
     "colleague's, start hidden": " start hidden",
-}
-FAR_TESTS = {  # keys at 32 places and more that a query sees, at 256 tokens -> the name of the test
-    0: "window",
-    **{number: f" with {number} far keys" for number in FAR},
-    LENGTHS[-1] - TRAINED: "late",
 }
 
 
@@ -86,17 +78,6 @@ def recorded_accuracy(kind: str, test: str = "late", length: int = 256) -> float
     return sum(scores) / len(scores)
 
 
-def recorded_with_far_keys(kind: str, number: int) -> str:
-    """The accuracy of the recorded models of a kind that see so many far keys, for a table.
-
-    Returns:
-        it with two decimals; words if this number of keys was not recorded.
-    """
-    if number not in FAR_TESTS:
-        return "not recorded"
-    return f"{recorded_accuracy(kind, FAR_TESTS[number]):.2f}"
-
-
 @dataclass(frozen=True)
 class OnOtherDials(PlacedShape):
     """Models whose rotary dials turn with another base."""
@@ -147,13 +128,3 @@ def mean_score(model: PlacedModel, distance: int) -> float:
     if layer.rotary is not None:
         q = layer.rotary(q, torch.full(q.shape[-2:-1], distance))
     return (q @ k.mT).mean().item() / q.shape[-1] ** 0.5
-
-
-@torch.no_grad()
-def looks_back(
-    model: PlacedModel, seed: int = 0, length: int = 256, num_sequences: int = 64
-) -> torch.Tensor:
-    """Where the last symbol looks in the first layer, (H, distance): the mean over many texts."""
-    batch = LateRepeat(length).draw(num_sequences, torch.Generator().manual_seed(seed))
-    first_layer = model(batch.inputs)[1][0]
-    return first_layer[:, :, -1].mean(dim=0).flip(-1)

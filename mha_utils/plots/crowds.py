@@ -1,8 +1,7 @@
-"""Pictures of crowds: what far keys take away, and a laboratory for them."""
+"""Pictures of crowds of far keys: what they leave right, and a laboratory for them."""
 
 from collections.abc import Sequence
 
-import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
@@ -10,29 +9,6 @@ from mha_utils import theme
 from mha_utils.plots.places import COPIES, SEEN
 
 ZONE = "grey"  # and pale: distances at which training checked no note
-
-
-def draw_crowds(weights: dict[float, Sequence]) -> list[Axes]:
-    """Draw a bar for each crowd: the share of the wanted key, then a slice for each far one.
-
-    Args:
-        weights: score of a far key -> for each crowd the weights, the wanted key first.
-    """
-    size = (9, 0.5 + 0.48 * max(map(len, weights.values())))
-    axes = plt.subplots(1, len(weights), figsize=size, sharey=True, squeeze=False)[1][0]
-    for ax, (score, crowds) in zip(axes, weights.items()):
-        for row, crowd in enumerate(np.asarray(crowd) for crowd in crowds):
-            colours = [SEEN] + [theme.FORBIDDEN] * (len(crowd) - 1)
-            look = {"color": colours, "edgecolor": "grey", "linewidth": 0.4}
-            ax.barh([row] * len(crowd), crowd, left=crowd.cumsum() - crowd, **look)
-            ax.text(1.02, row, f"{crowd[0]:.2f}", va="center", color=SEEN)
-        ax.set(title=f"each far key scores {score:g}", xticks=[], xlim=(0, 1.12))
-        ax.spines[["left", "bottom"]].set_visible(False)
-        ax.tick_params(left=False)
-    numbers = [len(crowd) - 1 for crowd in crowds]
-    axes[0].set_yticks(range(len(numbers)), [f"{n} far key{'s' * (n != 1)}" for n in numbers])
-    axes[0].invert_yaxis()
-    return list(axes)
 
 
 def draw_dips(
