@@ -16,6 +16,7 @@ from mha_utils import (
     MultiHeadAttention,
     Rotary,
     attention_scores,
+    from_torch,
 )
 from mha_utils.distributed import WAYS, cut_heads
 
@@ -266,6 +267,17 @@ def test_ways_that_know_no_positions_refuse_them(way):
     for options in ({"rotary": Rotary(4)}, {"dropout": 0.1}):
         layer, x = make(MultiHeadAttention, **options)
         refused("layer must have biases, no rotary positions and no dropout", function, x, layer)
+
+
+@both
+def test_what_is_frozen_in_torch_is_frozen_here(kind):
+    theirs = nn.MultiheadAttention(8, 2)
+    theirs.in_proj_weight.requires_grad_(False)
+    ours = from_torch(theirs, kind)
+    assert type(ours) is kind
+    frozen = {name for name, p in ours.named_parameters() if not p.requires_grad}
+    assert frozen == {"q_proj.weight", "k_proj.weight", "v_proj.weight"}
+    assert torch.equal(ours.v_proj.weight, theirs.in_proj_weight[16:])
 
 
 def test_a_cache_that_no_layer_made_is_as_it_was():

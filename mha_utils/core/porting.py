@@ -6,8 +6,17 @@ from mha_utils.core.guards import require_kind, require_width
 from mha_utils.core.modules import MultiHeadAttention
 
 
-def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
+def from_torch(
+    module: nn.MultiheadAttention, kind: type[MultiHeadAttention] = MultiHeadAttention
+) -> MultiHeadAttention:
     """A `MultiHeadAttention` with a copy of the weights of an `nn.MultiheadAttention`.
+
+    It is called otherwise: `layer(x)` or `layer(x, context)` in place of `module(x, x, x)`, batch
+    first; weights come only with `need_weights=True`, of every head; in a mask, True = may attend.
+
+    Args:
+        module: what is copied; what is frozen there is frozen here.
+        kind: of the layer, `MultiHeadAttention` or `FusedMultiHeadAttention`.
 
     Raises:
         ValueError: if it is no `nn.MultiheadAttention`, or has `add_bias_kv` or `add_zero_attn`.
@@ -15,7 +24,7 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     require_kind("module", module, nn.MultiheadAttention)
     if module.bias_k is not None or module.add_zero_attn:
         raise ValueError("add_bias_kv and add_zero_attn have no counterpart here")
-    ours = MultiHeadAttention(
+    ours = kind(
         module.embed_dim,
         module.num_heads,
         module.dropout,
@@ -27,6 +36,7 @@ def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
     )
     for own, theirs in _pairs(ours, module):
         own.data.copy_(theirs)
+        own.requires_grad_(theirs.requires_grad)
     return ours.train(module.training)
 
 
@@ -60,7 +70,7 @@ def to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
         dtype=module.out_proj.weight.dtype,
     )
     for own, other in _pairs(module, theirs):
-        other.data.copy_(own.data)
+        other.data.copy_(own)
     return theirs.train(module.training)
 
 
@@ -70,10 +80,10 @@ def _pairs(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> list[tupl
     if theirs.in_proj_weight is None:
         weights = (theirs.q_proj_weight, theirs.k_proj_weight, theirs.v_proj_weight)
     else:
-        weights = theirs.in_proj_weight.detach().chunk(3)
+        weights = theirs.in_proj_weight.chunk(3)
     pairs = [(p.weight, w) for p, w in zip(projections, weights)]
     pairs.append((ours.out_proj.weight, theirs.out_proj.weight))
     if theirs.in_proj_bias is not None:
-        pairs += [(p.bias, b) for p, b in zip(projections, theirs.in_proj_bias.detach().chunk(3))]
+        pairs += [(p.bias, b) for p, b in zip(projections, theirs.in_proj_bias.chunk(3))]
         pairs.append((ours.out_proj.bias, theirs.out_proj.bias))
     return pairs
