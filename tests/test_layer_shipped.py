@@ -185,8 +185,19 @@ def test_programs_take_any_sizes_and_refuse_what_the_layer_refuses():
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+def vmap_sees_bits() -> bool:
+    """Whether `vmap` takes a view as another dtype, from which dropout in blocks draws."""
+    try:
+        torch.vmap(lambda x: x.view(torch.int16))(torch.zeros(2, 2))
+    except RuntimeError:  # PyTorch 2.9
+        return False
+    return True
+
+
 @both
 def test_an_ensemble_drops_weights_of_its_own(kind):
+    if kind is FusedMultiHeadAttention and not vmap_sees_bits():
+        pytest.skip("this PyTorch cannot")
     layer, x = make(kind, dropout=0.5)
     layer.train()
     several = torch.vmap(lambda x: layer(x[None])[0], randomness="different")(x[:1].expand(4, 6, 8))
