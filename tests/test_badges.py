@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import nbformat
 import pytest
+from test_project import words_of
 
 from tools import badges, build_site
 from tools.badges import ROOT, readme, repository, with_badges
@@ -43,7 +44,7 @@ def test_with_an_address_readme_has_both_badges_and_what_colab_installs():
     text = readme(README, ADDRESS)
     assert found(text) == two("00_start_here")
     assert f"`%pip install git+{ADDRESS}`" in text
-    assert len(text.split()) <= 500
+    assert words_of(text) <= 500
     assert readme(text, ADDRESS) == text
     assert found(readme(text, ADDRESS.replace("a.series", "b"))) != found(text)
 

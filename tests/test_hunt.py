@@ -92,7 +92,7 @@ def test_what_settles_a_bet_on_a_layer_is_among_its_answers(who):
     line, like, options = SUSPECTS[who]
     assert wrong_line(bug(like).module if like else MultiHeadAttention, **options) == line
     sources = [cell.source for cell in code_cells(FOLDER / "12_bug_hunt.ipynb")]
-    (bet,) = (source for source in sources if f"line of Layer {who} is wrong?" in source)
+    (bet,) = (source for source in sources if f"Which step of Layer {who} is wrong?" in source)
     assert f'"{line}"' in bet
 
 

@@ -26,7 +26,7 @@ NAMES = sorted(
 )
 
 
-GUARDS = ("checked", "in_float32")  # decorators that readers are told of in other places
+GUARDS = ("checked", "in_float32", "keeps_cache")  # readers are told of them in other places
 
 
 # ---- shown code ------------------------------------------------------------------------

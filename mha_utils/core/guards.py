@@ -187,12 +187,12 @@ def require_same_tokens(x: Tensor, context: Tensor, values: Tensor) -> None:
 
 
 def require_whole_heads(head_dim: int, q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise ValueError unless projections give whole heads, k and v as many, q a multiple."""
+    """Raise ValueError unless projections give whole heads, q a multiple of those of k and v."""
     widths = q.shape[-1], k.shape[-1], v.shape[-1]
-    if widths[1] != widths[2] or widths[1] % head_dim or widths[0] % widths[1]:
+    if any(width % head_dim or widths[0] % width for width in widths):
         raise ValueError(
-            f"q, k and v must be whole heads of width {head_dim}, k and v as many, and q a "
-            f"multiple of them, got widths {widths}"
+            f"q, k and v must be whole heads of width {head_dim}, and q a multiple of k and of v, "
+            f"got widths {widths}"
         )
 
 
