@@ -7,21 +7,18 @@ import sys
 
 import pytest
 import torch
+from test_layer_tools import both
 from torch import nn
 from torch.nn.utils import parametrize
 
 from mha_utils import (
     FusedMultiHeadAttention,
-    KeyValueCache,
     MultiHeadAttention,
     Rotary,
     attention_scores,
     from_torch,
 )
 from mha_utils.distributed import WAYS, cut_heads
-
-KINDS = [MultiHeadAttention, FusedMultiHeadAttention]
-both = pytest.mark.parametrize("kind", KINDS)
 
 
 def make(kind, **options):
@@ -208,9 +205,10 @@ def test_an_ensemble_drops_weights_of_its_own(kind):
 # ---- projections that are not plain ------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @both
 def test_projections_that_are_no_whole_heads_are_refused(kind):
-    widths = {"q": (6, 8, 8), "k and v": (8, 6, 6), "groups": (12, 8, 8)}
+    widths = {"q": (6, 8, 8), "k and v": (8, 6, 6), "groups": (12, 8, 8), "none": (8, 8, 0)}
     for given in widths.values():
         layer, x = make(kind)
         layer.q_proj, layer.k_proj, layer.v_proj = (nn.Linear(8, width) for width in given)
@@ -287,8 +285,3 @@ def test_what_is_frozen_in_torch_is_frozen_here(kind):
     frozen = {name for name, p in ours.named_parameters() if not p.requires_grad}
     assert frozen == {"q_proj.weight", "k_proj.weight", "v_proj.weight"}
     assert torch.equal(ours.v_proj.weight, theirs.in_proj_weight[16:])
-
-
-def test_a_cache_that_no_layer_made_is_as_it_was():
-    cache = KeyValueCache(1, 2, 3, 4)
-    assert (cache.capacity, cache.length, cache.keys.dtype) == (3, 0, torch.float32)

@@ -81,7 +81,7 @@ def test_readme_map_and_chapters_say_the_same_of_each_chapter():
 
 
 def test_contributing_is_short():
-    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 110
+    assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 100
 
 
 def test_public_names_can_be_imported():

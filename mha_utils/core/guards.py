@@ -189,7 +189,7 @@ def require_same_tokens(x: Tensor, context: Tensor, values: Tensor) -> None:
 def require_whole_heads(head_dim: int, q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise ValueError unless projections give whole heads, q a multiple of those of k and v."""
     widths = q.shape[-1], k.shape[-1], v.shape[-1]
-    if any(width % head_dim or widths[0] % width for width in widths):
+    if any(not w or w % head_dim or widths[0] % w for w in widths):
         raise ValueError(
             f"q, k and v must be whole heads of width {head_dim}, and q a multiple of k and of v, "
             f"got widths {widths}"
