@@ -106,6 +106,14 @@ def test_no_cell_escapes_the_comparison(path):
 
 
 @EACH
+def test_the_set_up_cell_is_seen_once(path):
+    """Chapter 00 shows it and says that the others keep it folded."""
+    (cell,) = (cell for cell in code_cells(read(path)) if "setup_chapter()" in cell.source)
+    folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+    assert folded == (path.name[:2] != "00")
+
+
+@EACH
 def test_what_is_stored_of_facts_holds(path):
     for cell in code_cells(read(path)):
         if FACTS in cell.metadata.get("tags", []):
