@@ -76,7 +76,7 @@ class Rotary(nn.Module):
         return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
 
     def both(self, q: Tensor, k: Tensor, positions: Tensor | None = None, start: int = 0) -> tuple:
-        """Queries and keys of the same tokens, turned: the angles are made once."""
+        """q (B, H, T, Dh) and k (B, Hkv, T, Dh) of the same tokens, turned by the same angles."""
         turned = self(torch.cat((q, k), dim=1), positions, start)
         return turned.split((q.shape[1], k.shape[1]), dim=1)
 
