@@ -1,7 +1,5 @@
 """Pictures of attention in tiles by their data: which cells, bars and dots stand in them."""
 
-import itertools
-
 import matplotlib
 import pytest
 from matplotlib import pyplot as plt
@@ -11,7 +9,6 @@ from mha_utils.plots.tiles import (
     LARGE,
     SMALL,
     draw_roofline,
-    draw_shares,
     draw_steps,
     draw_sweep,
     draw_trips,
@@ -85,22 +82,3 @@ def test_a_dot_that_reaches_little_lies_on_the_roof_and_in_the_picture(few):
     assert roof[0] == dot[0] == (few, 10 * few)
     assert ax.get_ylim()[0] < 10 * few
     assert ax.get_xlim()[0] < few
-
-
-def test_a_share_is_as_long_as_it_says():
-    """Two sizes: the bars of a way have one colour, and the line stands where all is reached."""
-    ax = draw_shares({"small": {"a": 0.1, "b": 0.25}, "large": {"a": 0.05, "b": 0.8}})
-    bars = ax.patches
-    assert [round(bar.get_width(), 3) for bar in bars] == [0.1, 0.25, 0.05, 0.8]
-    assert [text.get_text() for text in ax.texts] == ["10 %", "25 %", "5 %", "80 %"]
-    middles = [bar.get_y() + bar.get_height() / 2 for bar in bars]
-    assert middles == sorted(middles)
-    assert [round(middle) for middle in middles] == [0, 0, 1, 1]
-    gaps = [b.get_y() - a.get_y() - a.get_height() for a, b in itertools.pairwise(bars)]
-    assert min(gaps) > 0
-    assert bars[0].get_facecolor() == bars[2].get_facecolor() != bars[1].get_facecolor()
-    assert [line.get_xdata()[0] for line in ax.lines] == [1]
-    assert ax.get_xlim()[1] > 1
-    assert [label.get_text() for label in ax.get_legend().get_texts()] == ["a", "b"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["small", "large"]
-    assert ax.yaxis_inverted()

@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from mha_utils import theme
 
@@ -191,28 +190,4 @@ def draw_roofline(dots: dict, *, most: float, bytes_a_second: float, title="") -
     ax.set(xlabel="operations per byte", ylabel="operations a second")
     ax.set_ylim(min(most / 60, 0.6 * bytes_a_second * ends[0]), 2.2 * most)
     ax.figure.suptitle(title)
-    return ax
-
-
-def draw_shares(shares: dict[str, dict[str, float]], *, title="") -> Axes:
-    """Draw what each way reaches of a machine's best, a group of bars for each size.
-
-    Args:
-        shares: size -> way -> share, from 0 to 1.
-    """
-    _, ax = plt.subplots(figsize=(7.2, 0.9 + 0.45 * len(shares)), layout="constrained")
-    ways = list(dict.fromkeys(way for group in shares.values() for way in group))
-    colours = dict(zip(ways, (theme.QUERY, theme.VALUE)))
-    for y, group in enumerate(shares.values()):
-        for place, (way, share) in enumerate(group.items()):
-            at = y + 0.36 * (place - (len(group) - 1) / 2)
-            ax.barh(at, share, 0.32, color=colours[way], label=way if y == 0 else None)
-            ax.text(share + 0.008, at, f"{100 * share:.0f} %", va="center", fontsize=8)
-    ax.axvline(1, color="0.5", linestyle="--", linewidth=1)
-    ax.set_yticks(range(len(shares)), list(shares))
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
-    ax.set(xlim=(0, 1.06), xlabel="of the rate of one large product of matrices (dashed)")
-    ax.invert_yaxis()
-    ax.legend(loc="upper right", bbox_to_anchor=(0.9, 1))
-    ax.set_title(title)
     return ax
