@@ -65,23 +65,3 @@ def test_counts_stand_at_their_bars_and_ours_stands_out():
     assert ours == theme.QUERY.lower() != others[0] == others[1]
     assert ax.get_xlim() == (0, 10)
     assert ax.get_title() == "T"
-
-
-def test_rivals_call_what_they_add_most_to_as_loud_as_that_is():
-    weights = np.full((2, 3, 4), 0.25)
-    scores = np.zeros((2, 3, 5))
-    scores[0, :, 4], scores[1, :, 2] = (1, 2, 3), (6, 5, 4)
-    fig = evidence.draw_rivals(weights, scores, rows="abc", columns="wxyz", cells=[(0, 1)])
-    first, second, calls = fig.axes
-    assert [bar.get_width() for bar in calls.patches] == [1, 2, 3, 6, 5, 4]
-    assert [t.get_text() for t in calls.texts] == ["4"] * 3 + ["2"] * 3
-    assert [t.get_text() for t in first.get_yticklabels()] == ["a", "b", "c"]
-    assert len(first.patches) == len(second.patches) == 1
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("loud", [0.0, -1.0])
-def test_rivals_may_both_be_silent(loud):
-    cells, scores = np.zeros((2, 2, 4)), np.full((2, 2, 5), loud)
-    fig = evidence.draw_rivals(cells, scores, rows="ab", columns="wxyz", cells=[])
-    assert fig.axes[-1].get_xlim() == (0, 1)

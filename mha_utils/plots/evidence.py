@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from mha_utils import theme
-from mha_utils.plots import draw_matrix
-from mha_utils.plots.heads import MARK, mark_cells
+from mha_utils.plots.heads import MARK
 
 LOOKS = (  # of dots, in the order in which they are named
     {"marker": "o", "color": theme.QUERY, "alpha": 0.7},
@@ -112,37 +110,3 @@ def draw_counts(counts: dict[str, float], *, most: int, title="") -> Axes:
     ax.set(xlim=(0, most), ylim=(len(counts) - 0.4, -0.6), xticks=range(0, most + 1, 4))
     ax.set_title(title)
     return ax
-
-
-def draw_rivals(weights, scores, *, rows: Sequence[str], columns, cells) -> Figure:
-    """Draw where the heads of a pair look, and what each adds to its answer in every row.
-
-    Args:
-        weights: (2, R, S), of both heads.
-        scores: (2, R, N): what each head adds to the score of every answer.
-        rows: who asks, and what.
-        columns: what stands at each key.
-        cells: (row, column) of the right keys, framed for both heads.
-    """
-    size, shares = (10.5, 0.36 * len(rows) + 1), (len(columns), len(columns), 13)
-    figure, axes = plt.subplots(1, 3, figsize=size, width_ratios=shares, layout="constrained")
-    options = {"cmap": theme.WEIGHTS, "limits": (0, 1), "numbers": None}
-    for h, (ax, of_head) in enumerate(zip(axes, weights)):
-        title, labels = f"head {h} looks at", rows if h == 0 else [""] * len(rows)
-        draw_matrix(of_head, rows=labels, columns=columns, title=title, ax=ax, **options)
-        ax.set_aspect("auto")
-        mark_cells(ax, cells)
-    _draw_calls(axes[2], np.asarray(scores, dtype=float))
-    return figure
-
-
-def _draw_calls(ax: Axes, scores: np.ndarray) -> None:
-    """Two bars in each row: the answer to which a head adds most, as long as it is much."""
-    for h, (of_head, colour) in enumerate(zip(scores, (theme.VALUE, theme.OUT))):
-        places, loud = np.arange(len(of_head)) + 0.4 * h - 0.2, of_head.max(axis=-1)
-        ax.barh(places, loud, 0.34, color=colour, label=f"head {h}")
-        for y, x, answer in zip(places, loud, of_head.argmax(axis=-1)):
-            ax.annotate(str(answer), (x, y), (3, 0), textcoords="offset points", va="center")
-    ax.set(xlim=(0, 1.5 * scores.max(initial=0) or 1), ylim=(len(scores[0]) - 0.5, -0.5), yticks=[])
-    ax.set_title("what each adds to its number")
-    ax.legend(frameon=False, fontsize=9, loc="lower right")

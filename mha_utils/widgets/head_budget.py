@@ -83,7 +83,7 @@ class HeadBudget(LiveView):
         cells = [[self._still_cell(heads, width) for heads in self.heads] for width in widths]
         rows = [f"width {width}" for width in widths]
         columns = [f"H = {heads}" for heads in self.heads]
-        title = f"{self.measure}; white: not tried"
+        title = f"{self.measure}; empty: not tried"
         grid = Grid(title, cells, rows, columns, widths.index(self.head_dim), (40, 30))
         return picture(self.finding(), [grid])
 
