@@ -135,7 +135,7 @@ def test_a_game_from_the_first_question_to_the_name():
     game.accuse("one wide head")
     assert game.finding() == (
         f"{who} is “one wide head”. All D columns make one map, which every head uses: num_heads "
-        "changes nothing. Taught in chapter 03, section 1. "
+        "changes nothing. Taught in chapter 03, section 2. "
         "Found 1 of 3: 2 questions, 3 accusations."
     )
     game.accuse("one wide head")

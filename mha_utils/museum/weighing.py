@@ -60,7 +60,7 @@ class SoftmaxOverQueries(Steps):
         return scores.softmax(dim=-2)
 
 
-@labelled("softmax over the heads", "03", 3, "CAMMA-public/rendezvous #10")
+@labelled("softmax over the heads", "03", 4, "CAMMA-public/rendezvous #10")
 class SoftmaxOverHeads(Steps):
     """Without dim, F.softmax takes dimension 1 of four: the heads share what keys should."""
 
@@ -68,7 +68,7 @@ class SoftmaxOverHeads(Steps):
         return scores.softmax(dim=1)
 
 
-@labelled("softmax over the batch", "03", 3, "PetrochukM/PyTorch-NLP #2")
+@labelled("softmax over the batch", "03", 4, "PetrochukM/PyTorch-NLP #2")
 class SoftmaxOverBatch(Steps):
     """Of (B x H, T, S), dimension 0 is taken: sequences and heads share what keys should."""
 
@@ -101,7 +101,7 @@ class OverflowingSoftmax(Steps):
         return powers / powers.sum(dim=-1, keepdim=True)
 
 
-@labelled("one wide head", "03", 1, "feevos/ceecnet #6")
+@labelled("one wide head", "03", 2, "feevos/ceecnet #6")
 class OneWideHead(Steps):
     """All D columns make one map, which every head uses: num_heads changes nothing."""
 
