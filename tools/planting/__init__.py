@@ -117,7 +117,7 @@ def _be_the_child(folder: Path, play: Callable, writing: int, seconds: int, fres
     try:
         os.chdir(folder)
         if fresh:
-            _forget_the_package(folder)
+            forget_the_package(folder)
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody answers questions
         try:
@@ -140,7 +140,8 @@ def _start_no_process_of(server: forkserver.ForkServer) -> None:
     server._forkserver_pid = server._forkserver_alive_fd = server._forkserver_address = None
 
 
-def _forget_the_package(folder: Path) -> None:
+def forget_the_package(folder: Path) -> None:
+    """Import it anew, from `folder` and without type checks, when somebody asks for it."""
     sys.path[:0] = [str(folder)]
     os.environ["PYTHONPATH"] = str(folder)  # of what is started from here
     for name in [n for n in sys.modules if n.split(".")[0] in ("mha_utils", "tools")]:
