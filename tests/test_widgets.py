@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-import time
 
 import ipywidgets
 import numpy as np
@@ -91,26 +90,13 @@ def test_picture_follows_the_state(make):
 
 
 @EACH
-def test_picture_is_drawn_faster_than_a_matplotlib_figure(make):
+def test_picture_needs_no_figure_of_matplotlib(make, monkeypatch):
+    """A figure takes longer to draw than the rest of a picture."""
     from matplotlib.figure import Figure
 
-    view = make()
-    view.png()
-
-    def matplotlib_picture():
-        figure = Figure()
-        figure.subplots().imshow(np.eye(10))
-        figure.savefig(io.BytesIO(), format="png")
-
-    def best(action):
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            action()
-            times.append(time.process_time() - start)
-        return min(times)
-
-    assert best(view.png) < best(matplotlib_picture)
+    monkeypatch.delattr(Figure, "__init__")
+    monkeypatch.delattr(Figure, "savefig")
+    assert make().png().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("causal", [False, True])
