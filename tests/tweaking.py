@@ -69,16 +69,22 @@ def plain_process():
     """
     here, there = Pipe()
     if os.fork() == 0:
-        here.close()
-        forget_the_package(FOLDER.parent)
-        with contextlib.suppress(EOFError):  # this one has ended
-            while True:
-                chapter, play = there.recv()
-                import_for(chapter)
-                there.send(in_a_fork(FOLDER.parent, play, fresh=False, seconds=600))
-        os._exit(0)
+        try:
+            here.close()
+            _serve(there)
+        finally:
+            os._exit(0)  # an error, too, ends it here: the tests go on in the other process
     there.close()
     return here
+
+
+def _serve(asked) -> None:
+    forget_the_package(FOLDER.parent)
+    with contextlib.suppress(EOFError):  # the process that asks has ended
+        while True:
+            chapter, play = asked.recv()
+            import_for(chapter)
+            asked.send(in_a_fork(FOLDER.parent, play, fresh=False, seconds=600))
 
 
 @functools.cache  # read once, not for each edit

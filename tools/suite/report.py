@@ -5,6 +5,7 @@ the run if a file of the checkout is another one than before. The very last line
 wait for a browser, and the one command that helps.
 """
 
+import contextlib
 import resource
 import subprocess
 import time
@@ -31,8 +32,11 @@ def cpu_seconds(whose: int) -> float:
 
 def own_seconds() -> float:
     """Of this process and of its children: those that have ended, and those that live."""
-    living = sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children())
-    return cpu_seconds(resource.RUSAGE_SELF) + cpu_seconds(resource.RUSAGE_CHILDREN) + living
+    used = cpu_seconds(resource.RUSAGE_SELF) + cpu_seconds(resource.RUSAGE_CHILDREN)
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended just now
+            used += sum(child.cpu_times()[:4])
+    return used
 
 
 class Worker:
