@@ -26,7 +26,6 @@ from mha_utils.writing.writer import PADDING, Writer, encode, write
 
 RECORD = Path(__file__).with_name("writing.json")
 WEIGHTS = Path(__file__).with_name("writer.npz")
-EXAMPLE = "Once there was a quiet fox called Ruth. One day she found"
 SEEDS = tuple(range(10))
 
 
@@ -58,27 +57,25 @@ def pace(step: int, steps: int) -> float:
 
 
 @threads(1)
-def learn(lesson: Lesson, seed: int) -> tuple[Writer, list[dict], torch.Tensor]:
+def learn(lesson: Lesson, seed: int) -> tuple[Writer, list[dict]]:
     """Train one writer on stories that it meets once each.
 
     Returns:
-        the writer; for each kept step what `measure` says, and the weights of the last block
-        on `EXAMPLE`, (S, H, T, T).
+        the writer, and for each kept step what `measure` says.
     """
     torch.manual_seed(seed)
-    model, steps, rows, maps = Writer(attention=lesson.attention), lesson.kept[-1], [], []
+    model, steps, rows = Writer(attention=lesson.attention), lesson.kept[-1], []
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: pace(step, steps))
     for step in range(steps + 1):
         if step in lesson.kept:
             rows.append({"step": step} | measure(model))
-            maps.append(last_maps(model) if lesson is LESSONS["right"] else torch.zeros(1))
         loss = loss_of(model, stories(16, seed=1_000_000 * (seed + 1) + step))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-    return model, rows, torch.stack(maps)
+    return model, rows
 
 
 @torch.no_grad()
@@ -137,11 +134,6 @@ def looks_at_answers(model: Writer, texts: list[str]) -> dict[str, torch.Tensor]
     return {asked: torch.stack(shares).mean(dim=0) for asked, shares in found.items()}
 
 
-def last_maps(model: Writer) -> torch.Tensor:
-    """The weights of the last block on `EXAMPLE`, (H, T, T)."""
-    return maps_of(model, EXAMPLE)[-model.blocks[-1].attention.num_heads :]
-
-
 def recorded(lesson: str, path: Path = RECORD) -> list[list[dict]]:
     """What was stored of a lesson: a row for each seed, of rows for each kept step.
 
@@ -161,22 +153,9 @@ def recorded_writer() -> Writer:
     return model.eval().requires_grad_(False)
 
 
-def is_recorded(model: nn.Module) -> bool:
-    """Whether a model has the weights of the stored writer, by whatever name it goes."""
-    found, stored = model.state_dict(), recorded_writer().state_dict()
-    same = found.keys() == stored.keys()
-    return same and all(torch.equal(found[name], stored[name]) for name in stored)
-
-
-def recorded_maps() -> torch.Tensor:
-    """The weights of the last block on `EXAMPLE` at the kept steps, (S, H, T, T)."""
-    return torch.tensor(read_arrays(WEIGHTS, ["maps"])["maps"]) / 255
-
-
-def store(model: Writer, maps: torch.Tensor) -> None:
+def store(model: Writer) -> None:
     state = {name: p.detach().half().numpy() for name, p in model.state_dict().items()}
-    shares = (maps * 255).round().to(torch.uint8).numpy()
-    np.savez_compressed(WEIGHTS, maps=shares, **state)
+    np.savez_compressed(WEIGHTS, **state)
 
 
 def main() -> None:
@@ -184,11 +163,11 @@ def main() -> None:
     for name in sys.argv[1:] or LESSONS:
         rows[name] = []
         for seed in SEEDS:
-            model, seen, maps = learn(LESSONS[name], seed)
+            model, seen = learn(LESSONS[name], seed)
             rows[name].append(seen)
             print(name, seed, seen[-1], flush=True)
             if name == "right" and seed == 0:
-                store(model, maps)
+                store(model)
             save(rows)
 
 
