@@ -31,7 +31,7 @@ def attend_one_query(query, keys, values) -> tuple[list[float], list[float]]:
     scale = math.sqrt(len(query))
     scores = [sum(a * b for a, b in zip(query, key, strict=True)) / scale for key in keys]
     weights = softmax(scores)
-    out = [sum(w * x for w, x in zip(weights, column)) for column in zip(*values)]
+    out = [sum(w * number for w, number in zip(weights, column)) for column in zip(*values)]
     return out, weights
 
 
