@@ -1,41 +1,11 @@
-"""The maps of several processes: what is sent, who is idle, and how keys choose step and way."""
+"""The maps of several processes: who is idle, and how keys choose step and way."""
 
 import pytest
-import torch
 from view_host import needs_browser
 from view_watch import play, stage
 
 from mha_utils import widgets
-from mha_utils.core.costs import Workload
-from mha_utils.distributed import layer_bytes
 from tools.browser.lab import browser
-
-
-@pytest.mark.parametrize("way", ["heads", "trading", "ring"])
-@pytest.mark.parametrize("sizes", [(1, 3, 5), (2, 4, 6), (4, 8, 32), (8, 8, 24)])
-def test_shared_evenly_the_bytes_are_those_of_the_layer(way, sizes):
-    P, H, T = sizes
-    sent = widgets.ProcessTiles(*sizes, way).sent()
-    assert sent == layer_bytes(way, P, Workload(1, T, 64 * H, H, number_bytes=2))
-
-
-def test_shared_unevenly_tiles_are_counted_one_by_one():
-    """Who sends most, from the maps before and after each step."""
-    for sizes in ((3, 4, 7), (5, 3, 8), (8, 2, 5), (4, 9, 3)):
-        maps = {}
-        for step in (0, 1):
-            view = widgets.ProcessTiles(*sizes, "trading", step)
-            tiles = [
-                [[bool(kind) for kind in row] for row in view.tiles(r)] for r in range(sizes[0])
-            ]
-            maps[step] = torch.tensor(tiles)
-        gone = [(a & ~b).sum(dim=(1, 2)) for a, b in (maps.values(), [*maps.values()][::-1])]
-        assert view.sent() == 128 * (3 * gone[0] + gone[1]).max()
-
-
-def test_in_a_ring_a_process_sends_all_notes_but_its_neighbours():
-    view = widgets.ProcessTiles(4, 2, 7, "ring")  # 2, 2, 2 and 1 tokens
-    assert view.sent() == (7 - 1) * 2 * 2 * 128
 
 
 def test_more_processes_than_heads_leave_some_idle_but_in_a_ring():
@@ -67,12 +37,11 @@ def test_the_finding_in_full():
     view = widgets.ProcessTiles(4, 8, 12, "trading", 1)
     assert view.finding() == (
         "trading, step 1 of 2: traded: every process has its heads of all tokens. "
-        "In one forward pass a process sends at most 9,216 bytes. Processes without a head: 0."
+        "Processes without a head: 0."
     )
     view.way, view.step = "ring", 7
     assert view.finding() == (
         "ring, step 3 of 3: every note has moved on by 3 places. "
-        "In one forward pass a process sends at most 18,432 bytes. "
         "Processes that read nothing at this step: 3."
     )
 

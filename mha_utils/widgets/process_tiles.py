@@ -9,7 +9,6 @@ from mha_utils.widgets.kit.still import Cell, Grid, picture
 from mha_utils.widgets.kit.values import count, require_places
 
 PROCESSES, HEADS, TOKENS = 8, 16, 32  # the most that are drawn
-TILE = 64 * 2  # bytes: a head of 64 features, 16 bits each
 WHOLE = "#a8a8a8"  # what is not cut into heads
 STEPS = {
     "heads": [
@@ -91,20 +90,6 @@ class ProcessTiles(LiveView):
         place, number = (head, self.num_heads) if self.way == "heads" else (token, self.seq_len)
         return self.shares(number)[place]
 
-    def sent(self) -> int:
-        """The most bytes that one process sends in a forward pass."""
-        ranks, (tokens, heads) = range(self.num_processes), self._counts()
-        total = self.num_heads * self.seq_len * TILE
-        if self.way == "heads":
-            return 2 * (self.num_processes - 1) * total // self.num_processes
-        if self.way == "ring":  # all notes but that of the next process, keys and values
-            return max(2 * (self.seq_len - tokens[r]) * self.num_heads * TILE for r in ranks)
-        trades = [
-            3 * tokens[r] * (self.num_heads - heads[r]) + (self.seq_len - tokens[r]) * heads[r]
-            for r in ranks
-        ]
-        return max(trades) * TILE
-
     def idle(self) -> int:
         """Processes without a head; in a ring those that read no note at this step."""
         tokens, heads = self._counts()
@@ -127,8 +112,7 @@ class ProcessTiles(LiveView):
         text = note if self.way == "ring" else STEPS[self.way][step]
         who = "that read nothing at this step" if self.way == "ring" else "without a head"
         return (
-            f"{self.way}, step {step} of {self.last_step}: {text}. In one forward pass a process "
-            f"sends at most {self.sent():,} bytes. Processes {who}: {self.idle()}."
+            f"{self.way}, step {step} of {self.last_step}: {text}. Processes {who}: {self.idle()}."
         )
 
     def still(self):

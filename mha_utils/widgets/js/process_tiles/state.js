@@ -7,7 +7,6 @@ import { count } from "../kit/words.js";
 /** @typedef {"" | "head" | "whole" | "unread"} Kind */
 
 export const WAYS = ["heads", "trading", "ring"];
-const TILE = 64 * 2; // bytes: a head of 64 features, 16 bits each
 /** @type {Record<string, string[]>} */
 const STEPS = {
   heads: [
@@ -62,16 +61,6 @@ export function tileOf({ way, step, p, tokens, heads }, rank, token, head) {
   return (step === 1 ? heads[head] : tokens[token]) === rank ? "head" : "";
 }
 
-/** The most bytes that one process sends in a forward pass. @param {State} state */
-function sent({ way, p, h, t, ranks, tokenCounts, headCounts }) {
-  if (way === "heads") return Math.floor((2 * (p - 1) * h * t * TILE) / p);
-  const tiles = ranks.map((rank) => {
-    const [own, heads] = [tokenCounts[rank], headCounts[rank]];
-    return way === "ring" ? 2 * (t - own) * h : 3 * own * (h - heads) + (t - own) * heads;
-  });
-  return Math.max(...tiles) * TILE;
-}
-
 /** Processes without a head; in a ring those that read no note at this step. @param {State} state */
 function idle({ way, step, ranks, tokenCounts, headCounts }) {
   if (way !== "ring") return headCounts.filter((number) => number === 0).length;
@@ -84,8 +73,8 @@ export function describe(state) {
   const { way, step, last } = state;
   const who = way === "ring" ? "that read nothing at this step" : "without a head";
   return (
-    `${way}, step ${step} of ${last}: ${textOf(way, step)}. In one forward pass a process sends ` +
-    `at most ${withCommas(sent(state))} bytes. Processes ${who}: ${idle(state)}.`
+    `${way}, step ${step} of ${last}: ${textOf(way, step)}. ` +
+    `Processes ${who}: ${idle(state)}.`
   );
 }
 
@@ -98,9 +87,4 @@ function textOf(way, step) {
   return step
     ? `every note has moved on by ${count(step, "place")}`
     : "every process holds its own keys and values";
-}
-
-/** @param {number} number */
-function withCommas(number) {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -42,9 +42,8 @@ function buildProcessTiles(view) {
     view.finding,
     panel(maps),
     hint(
-      "Rows are heads, columns are tokens. A tile is 128 bytes: 64 features of 16 bits. A colour " +
-        "is the process that a tile comes from. Grey: not cut into heads. Hatched: keys of later " +
-        "tokens, which are not read.",
+      "Rows are heads, columns are tokens. A colour is the process that a tile comes from. Grey: " +
+        "not cut into heads. Hatched: keys of later tokens, which are not read.",
     ),
   );
   view.onChange(["way", "num_processes"], steps.update);
