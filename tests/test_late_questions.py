@@ -209,6 +209,8 @@ def test_a_small_model_of_another_kind_is_refused():
 def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back(kind):
     model = late.train_small(kind, steps=1)
     layer, symbols = model.layers[0], model.embed.weight.detach()
+    scores = late.mean_scores(model, 40)
+    assert scores.shape == (40, 24)
     for distance in (0, 1, 30):
         query, key = torch.meshgrid(torch.arange(64), torch.arange(64), indexing="ij")
         pairs = torch.stack([symbols[key.flatten()], symbols[query.flatten()]], dim=1)
@@ -217,4 +219,6 @@ def test_the_mean_score_is_that_of_a_layer_in_which_a_key_stands_so_far_back(kin
         if kind == "rotary":
             q, k = (layer.attention.rotary(heads, places) for heads in (q, k))
         mean = (q[:, 0, 1] * k[:, 0, 0]).sum(-1).mean() / 48**0.5
-        assert late.mean_score(model, distance) == pytest.approx(mean.item(), abs=1e-4)
+        assert scores[distance].sum().item() == pytest.approx(mean.item(), abs=1e-4)
+        by_pair = (q[:, 0, 1] * k[:, 0, 0]).mean(dim=0).view(2, 24).sum(0) / 48**0.5
+        assert (scores[distance] - by_pair).abs().max() < 1e-4

@@ -1,4 +1,4 @@
-"""Pictures of places by their data: cells of texts, arrows that turn, crowds and dips."""
+"""Pictures of places by their data: cells of texts, arrows that turn, scores."""
 
 from types import SimpleNamespace
 
@@ -37,7 +37,8 @@ def test_the_last_symbol_asks_the_answer_and_that_notes_its_neighbour():
     assert (ask.xyann[0], ask.xy[0]) == (9.5, 7.5)
     assert (note.xyann[0], note.xy[0]) == (7.5, 6.5)
     named = {t.get_text(): t.get_color() for t in ax.texts}
-    assert (named["layer 1 asks"], named["layer 0 notes"]) == (ASKED, ANSWER)
+    assert named["layer 1 asks"] == ASKED
+    assert named["layer 0: c notes “before me: b”"] == ANSWER
 
 
 def test_a_long_text_is_wrapped_and_a_line_marks_the_end_of_training():
@@ -145,31 +146,16 @@ def test_tickets_are_drawn_for_the_first_heads():
     assert ax.get_legend().get_texts()[0].get_text() == "head 0: slope 0.500"
 
 
-def test_dips_stand_above_what_the_layer_likes():
-    above, below = crowds.draw_dips({1: [1, 0.5], 4: [1, 0]}, [15, 16], [3.0, -1.0, 2.0], 20)
-    assert [list(line.get_ydata()) for line in above.lines[:2]] == [[1, 0.5], [1, 0]]
-    assert list(below.lines[0].get_xdata()) == [1, 2, 3]
-    assert list(below.lines[0].get_ydata()) == [3.0, -1.0, 2.0]
-    for ax in (above, below):
-        (zone,) = (p for p in ax.patches if to_hex(p.get_facecolor()) == to_hex(crowds.ZONE))
-        assert zone.get_x() == 19.5
-        assert zone.get_x() + zone.get_width() == 20.5
-
-
-def test_a_dip_picture_holds_scores_above_that_of_the_neighbour():
-    below = crowds.draw_dips({1: [1]}, [2], [3.0, 9.0, -4.0])[1]
-    low, high = below.get_ylim()
-    (said,) = (t for t in below.texts if t.get_text().startswith("training checked"))
-    assert low < -4 < 9 < said.get_position()[1] < high
-
-
-def test_a_laboratory_has_a_cell_for_each_key_and_says_where_the_crowd_is_said_to_be():
-    ax = crowds.draw_laboratory(27, 8, near=3, hidden=2)
-    colours = [to_hex(p.get_facecolor(), keep_alpha=True) for p in ax.patches]
-    assert [colours.count(colour) for colour in dict.fromkeys(colours)] == [2, 8, 2, 1]
-    said = {t.get_text(): t.get_position()[0] for t in ax.texts}
-    assert said["8 keys, all shown 27 places back"] == 2 + 4
-    assert said["3 keys where they are"] == 13
+def test_scores_are_drawn_with_the_level_of_the_neighbour_and_marked_distances():
+    ax = crowds.draw_scores({"all": [1, 4, 2], "some": [0, 3, 1]}, 4, {"upper": [2]}, title="T")
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn["all"] == [[0, 1], [1, 4], [2, 2]]
+    assert drawn["some"] == [[0, 0], [1, 3], [2, 1]]
+    assert drawn["upper"] == [[2, 2]]
+    assert {y for _, y in drawn["one place back"]} == {4}
+    names = [t.get_text() for t in ax.get_legend().get_texts()]
+    assert names == ["all", "some", "upper", "one place back"]
+    assert ax.get_title() == "T"
 
 
 def test_a_hand_has_turned_as_far_as_its_distance_in_grey_as_far_as_one_place():

@@ -116,15 +116,22 @@ def train_small(
 
 
 @torch.no_grad()
-def mean_score(model: PlacedModel, distance: int) -> float:
-    """The score of a key so many places back in the first layer: the mean over all symbols.
+def mean_scores(model: PlacedModel, num_places: int = 256) -> torch.Tensor:
+    """The score of a key 0, 1, 2, ... places back in the first layer: the mean over all pairs.
 
     Of the symbols alone: only rotary dials are told the distance. No vector of a place is added,
     and no slope of ALiBi subtracted.
+
+    Returns:
+        (num_places, Dh / 2): what each dial (n, n + Dh / 2) adds, the mean over pairs of symbols
+        and over the heads. The sum over the dials is the mean score.
     """
     layer, norm = model.layers[0].attention, model.layers[0].norm
     symbols = norm(model.embed.weight).unsqueeze(0)
     q, k, _ = layer.project(symbols, symbols, symbols)
+    q, k = (heads.mean(dim=-2, keepdim=True) for heads in (q, k))  # products are linear in both
+    q = q.expand(-1, -1, num_places, -1)
     if layer.rotary is not None:
-        q = layer.rotary(q, torch.full(q.shape[-2:-1], distance))
-    return (q @ k.mT).mean().item() / q.shape[-1] ** 0.5
+        q = layer.rotary(q, torch.arange(num_places))
+    products = (q * k)[0].mean(dim=0) / q.shape[-1] ** 0.5
+    return products.unflatten(-1, (2, -1)).sum(dim=-2)

@@ -73,7 +73,7 @@ def _draw_arrows(ax: Axes, text, corner: Callable, trained: int, per_line: int) 
     if end > answer > 0:
         early = _early_answer(text, trained)
         if early is None:
-            _draw_note(ax, end, answer, y)
+            _draw_note(ax, end, answer, y, text.letters)
         else:
             _draw_early_note(ax, (end, y), corner(early), (answer, y), per_line)
 
@@ -84,11 +84,19 @@ def _early_answer(text, trained: int) -> int | None:
     return max((i for i in places if _face(text, i) == ANSWER), default=None)
 
 
-def _draw_note(ax: Axes, end: float, answer: float, y: float) -> None:
+def _draw_note(ax: Axes, end: float, answer: float, y: float, letters: str) -> None:
     """Two arrows below the last line: who asks whom, and what that one has noted."""
+    noted, asks = letters[int(answer - end) - 1], letters[-1]
     _draw_arrow(ax, end, answer, y + 1.1, ASKED)
     _draw_arrow(ax, answer, answer - 1, y + 1.1, ANSWER)
-    ax.text(answer - 1, y + 1.9, "layer 0 notes", color=ANSWER, ha="right", va="center")
+    ax.text(
+        answer - 1,
+        y + 1.9,
+        f"layer 0: {noted} notes “before me: {asks}”",
+        color=ANSWER,
+        ha="right",
+        va="center",
+    )
     ax.text(end + 1, y + 2.8, "layer 1 asks", color=ASKED, ha="right", va="center")
 
 
