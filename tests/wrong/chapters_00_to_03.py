@@ -108,9 +108,9 @@ CHAPTER_02 = {
         (lambda heads, width: min(1, heads / 4), "whatever their width"),
     ],
     "check_wish": [
-        (lambda previous, named, flag: previous + named, "the flag is not used"),
+        (lambda front, named, flag: front + named, "the flag is not used"),
         (lambda p, n, f: relu(p + f - 1) + relu(n - f), "the flag the wrong way round"),
-        (lambda p, n, f: relu(n + f - 1), "where is the child before?"),
+        (lambda p, n, f: relu(n + f - 1), "where is the child in front?"),
         (lambda p, n, f: relu(p - f), "where is the named child?"),
         (lambda p, n, f: relu(p - f) + relu(n + f), "the named child without its - 1"),
         (lambda p, n, f: p + n + f, "the same bonus for every child"),

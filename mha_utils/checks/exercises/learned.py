@@ -6,12 +6,12 @@ from mha_utils.checks.numbers import Numbers
 from mha_utils.checks.tensors import Tensors
 
 
-def _wish(previous, named, flag):
-    return float(named if flag else previous)
+def _wish(front, named, flag):
+    return float(named if flag else front)
 
 
 check_wish = Numbers(
-    asks="`answer(previous, named, flag)`: 1.0 for the child that the flag asks for, else 0.0.",
+    asks="`answer(front, named, flag)`: 1.0 for the child that the flag asks for, else 0.0.",
     tried=tuple((float(p), float(n), float(f)) for f in (0, 1) for n in (0, 1) for p in (0, 1)),
     solve=_wish,
     mistakes={
@@ -19,7 +19,7 @@ check_wish = Numbers(
         "both wishes at once, and 1 for either: the flag is not used": lambda p, n, f: max(p, n),
         "the flag the wrong way round": lambda p, n, f: _wish(n, p, f),
         "the first question alone: where is the named child?": lambda p, n, f: max(0.0, p - f),
-        "the second question alone: where is the child before?": lambda p, n, f: max(
+        "the second question alone: where is the child in front?": lambda p, n, f: max(
             0.0, n + f - 1
         ),
         "the flag is added: the same bonus for every child": lambda p, n, f: p + n + f,
