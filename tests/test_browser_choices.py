@@ -18,7 +18,6 @@ TEN, SEVEN = range(10), range(7)
 SIZES = (1, 2, 3, 4, 6, 8, 12)
 GRIDS = {
     ("CacheShelf", 0): (None, ("length", range(1, 11))),
-    ("CellSteps", 0): (("query", TEN), ("key", TEN)),
     ("HeadExplorer", 0): (("row", TEN), ("column", TEN)),
     ("HeadExplorer", 1): (("row", TEN), ("column", TEN)),
     ("MaskPainter", 0): (("row", SEVEN), ("column", SEVEN)),

@@ -207,8 +207,6 @@ VECTORS = [
 @pytest.mark.parametrize(("name", "trait"), VECTORS)
 def test_other_vectors_are_drawn_as_in_a_view_that_had_them_from_the_start(page, name, trait):
     view = EXAMPLES[name]()
-    if name == "CellSteps":
-        view.step = 6  # the last, where the values count
     host(page, view)
     before = page.evaluate(SEEN)
     other = np.frombuffer(getattr(view, trait), "<f4")[::-1].copy()

@@ -40,8 +40,6 @@ WRONG = [  # view, trait, value, what is said
     ("DropoutDraws", "p", -0.1, "p must be a probability between 0 and 1, got -0.1"),
     ("DropoutDraws", "p", math.nan, "p must be a probability between 0 and 1, got nan"),
     ("ShapeLetters", "seq_len", 0, "seq_len must be an integer of at least 1, got 0"),
-    ("CellSteps", "key", 10, "key must be an integer from 0 to 9, got 10"),
-    ("CellSteps", "step", 0, "step must be an integer from 1 to 6, got 0"),
     ("MemoryRibbon", "seq_len", 7, "seq_len must be at most 6 to be drawn, got 7"),
     ("MemoryRibbon", "step", "merge", "step must be one of steps="),
     ("LayerCost", "seq_len", 65, "seq_len must be one of 64, 128"),
@@ -195,7 +193,6 @@ def nasty_views() -> dict:
     places = {"a": torch.zeros(1, length)}
     return {
         "HeadExplorer": widgets.HeadExplorer(NASTY, x, x),
-        "CellSteps": widgets.CellSteps(NASTY, x, x, x, step=5),
         "MaskPainter": widgets.MaskPainter(x, x, x, NASTY),
         "DropoutDraws": widgets.DropoutDraws(weights, NASTY),
         "TrainingFilm": widgets.TrainingFilm([0], maps, [NASTY], ["h"], {"a": [1.0]}, places),

@@ -28,7 +28,6 @@ VIEWS = EXAMPLES | {"HeadExplorer": toy_explorer}
 MOVES = {
     "BugHunt": ("suspect", 2),
     "CacheShelf": ("length", 3),
-    "CellSteps": ("step", 5),
     "LayerCost": ("seq_len", 64),
     "DropoutDraws": ("p", 0.7),
     "HeadExplorer": ("temperature", 3.0),

@@ -17,12 +17,6 @@ REACH = {
         "window": ("window", range(1, 11)),
         "sinks": ("sinks", range(5)),
     },
-    "CellSteps": {
-        "step": ("step", range(1, 7)),
-        "query": ("query", range(10)),
-        "key": ("key", range(10)),
-        "causal": ("is_causal", ON),
-    },
     "DropoutDraws": {
         "draw": ("draw", range(1, 201)),
         "p": ("p", TWENTIETHS),
@@ -125,14 +119,6 @@ def all_steps() -> widgets.MemoryRibbon:
     return widgets.MemoryRibbon(2, 3, 2, 3, steps=list(memory_ribbon.STEPS))
 
 
-def masked_steps() -> widgets.CellSteps:
-    g = torch.Generator().manual_seed(4)
-    q, k = torch.randn(2, 5, 3, generator=g)
-    v = torch.randn(5, 4, generator=g)  # as many numbers as the view lists
-    mask = torch.rand(5, 5, generator=g) < 0.5
-    return widgets.CellSteps(list("abcde"), q, k, v, 1, 4, mask, step=5)
-
-
 def fast_dials() -> widgets.PositionDials:
     """Eight pairs that all turn about as fast, more than stand in one line of a narrow page."""
     q, k = torch.randn(2, 16, generator=torch.Generator().manual_seed(6))
@@ -173,7 +159,6 @@ MORE = {
     "painter of small scores": flat_painter,
     "low scores": low_budget,
     "all steps": all_steps,
-    "masked steps": masked_steps,
     "small weights": lambda: evenly(widgets.DropoutDraws),
     "more queries than keys": lambda: widgets.DropoutDraws(torch.full((3, 2), 0.25)),
     "fast dials": fast_dials,

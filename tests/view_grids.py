@@ -13,10 +13,9 @@ from view_pictures import (
     check_grid,
     rgb,
     shade,
-    signed_shade,
 )
 
-from mha_utils import attention, causal_mask, leak_map
+from mha_utils import attention, leak_map
 
 
 def numbers(sent: bytes, *shape: int) -> torch.Tensor:
@@ -54,39 +53,6 @@ def bug_hunt(view, seen) -> None:
     hidden = [[Cell(PAPER, "?")] * size] * size
     for drawn, table in zip(seen["pictures"], (cells(right), cells(mine) if is_open else hidden)):
         check_grid(drawn, Grid(view.tokens, view.tokens, table))
-
-
-def cell_steps(view, seen) -> None:
-    length, width, _ = view.shape
-    q, k, v = (numbers(sent, length, -1) for sent in (view.q, view.k, view.v))
-    mask = torch.tensor(view.allowed).view(length, length)
-    mask = mask & causal_mask(length) if view.is_causal else mask
-    i, j, step = clamp(view.query, length - 1), clamp(view.key, length - 1), view.step
-    sums = q @ k.T
-    shown = sums if step <= 2 else sums / width**0.5
-    shown = attention(q, k, v, mask)[1] if step >= 5 else shown
-    most = shown.abs().max().item()
-
-    def cell(row: int, column: int) -> Cell:
-        number, framed = shown[row, column].item(), (row, column) == (i, j)
-        if step == 1:
-            return Cell(signed_shade(0), "?" if framed else "", framed)
-        if step >= 4 and not mask[row, column]:
-            return Cell(HATCH, "", framed)
-        if step >= 5:
-            return weight_cell(number, framed=framed)
-        return Cell(signed_shade(number / most), number, framed)
-
-    cells = [[cell(a, b) for b in range(length)] for a in range(length)]
-    check_grid(seen["pictures"][0], Grid(view.words, view.words, cells, row=i))
-    assert plain(seen["tables"]) == plain([view.table()])
-    lines, totals = len(view.table()), {4: 0, 5: 1, 6: 1}.get(step, step - 1)
-    assert seen["totals"] == list(range(lines - totals, lines))
-    assert seen["chosen"] == ([j + 1] if step > 3 else [])
-
-
-def plain(tables: list) -> list:
-    return [[["".join(text.split()) for text in row] for row in table] for table in tables]
 
 
 def dropout_draws(view, seen) -> None:

@@ -19,7 +19,6 @@ KEYED = {  # pictures that are worked with keys: what they are and what keys do,
     "cache_shelf": [
         "What is kept of each token: left and right arrow keys choose the newest token"
     ],
-    "cell_steps": [f"Map of queries by keys: {ARROWS} a cell"],
     "head_budget": [f"Map of scores by number of heads and head width: {ARROWS} a model"],
     "head_explorer": [
         f"Map of attention weights: {EXPLORER}",

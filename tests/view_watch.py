@@ -136,7 +136,7 @@ PLAYER = """() => {
         hints: [...root.querySelectorAll(".mha-hint")].map((node) => node.textContent),
         digest: window.digest?.(traits),
         ...(full ? { pictures: pictures(), ink: getComputedStyle(root).color,
-          totals: marked("mha-total"), chosen: marked("mha-chosen"),
+          chosen: marked("mha-chosen"),
           forbidden: forbidden(),
           tables: [...root.querySelectorAll("table")].filter(shown).map(texts) } : {}),
       });

@@ -3,7 +3,6 @@
 from mha_utils.widgets.bet import Bet, count_bets
 from mha_utils.widgets.bug_hunt import BugHunt
 from mha_utils.widgets.cache_shelf import CacheShelf
-from mha_utils.widgets.cell_steps import CellSteps
 from mha_utils.widgets.dropout_draws import DropoutDraws
 from mha_utils.widgets.following import follow, link
 from mha_utils.widgets.head_budget import HeadBudget

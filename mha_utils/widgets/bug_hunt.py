@@ -9,7 +9,7 @@ import traitlets
 
 from mha_utils import theme
 from mha_utils.core.guards import require_seed
-from mha_utils.museum import Steps, mutant
+from mha_utils.museum import Steps, bug
 from mha_utils.widgets.kit.base import LiveView, refuses
 from mha_utils.widgets.kit.still import Cell, Grid, picture, size_cell
 from mha_utils.widgets.kit.values import clamped, count, require_one_of, unpacked
@@ -66,10 +66,10 @@ class BugHunt(LiveView):
         probes, tokens = list(probes), list(tokens)
         require_seed(seed)
         require_fit(found, probes, tokens)
-        labels = [label(mutant(name)) for name in found]
+        labels = [label(bug(name)) for name in found]
         levels = levels_of([room for _, room, *_ in labels], random.Random(seed))
         require_one_of([number for number, *_ in levels], level=level)
-        kinds = [*(mutant(name).module for name in found), Steps]
+        kinds = [*(bug(name).module for name in found), Steps]
         places, maps = without_repeats(torch.stack([pictures_of(k, len(tokens)) for k in kinds]))
         bits = [*([int(answer) for answer in row] for row in found.values()), [0] * len(probes)]
         super().__init__(

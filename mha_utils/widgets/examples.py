@@ -29,11 +29,6 @@ def _painter() -> widgets.MaskPainter:
     return widgets.MaskPainter(q, k, v, words, causal_mask(7))
 
 
-def _steps() -> widgets.CellSteps:
-    words, q, k, v = _toy_head(10)
-    return widgets.CellSteps(words, q, k, v, query=words.index("it"), key=words.index("cat"))
-
-
 def _dropout() -> widgets.DropoutDraws:
     painter = _painter()
     return widgets.DropoutDraws(painter.weights(), painter.tokens)
@@ -110,7 +105,6 @@ def _shelf() -> widgets.CacheShelf:
 EXAMPLES: dict[str, Callable[[], widgets.LiveView]] = {
     "BugHunt": _hunt,
     "CacheShelf": _shelf,
-    "CellSteps": _steps,
     "DropoutDraws": _dropout,
     "HeadBudget": _budget,
     "HeadExplorer": _explorer,

@@ -57,7 +57,6 @@ def weights():
 # Each view at its largest, and the number of the slider that is moved; None: a picture painted on.
 VIEWS = {
     "HeadExplorer(words, q, k)": 1,
-    "CellSteps(words[:12], *few, step=3)": 0,
     "HeadExplorer(words, q, k, resplit=True)": 0,
     "ShapeLetters(batch_size=3, seq_len=8, embed_dim=24, num_heads=4)": 1,
     "MemoryRibbon(2, 6, 4, 4, steps=('transpose', 'contiguous'))": 1,

@@ -21,7 +21,7 @@ from tools.planting.witnesses import by_chapter, by_tests, preload
 CACHE = ROOT / "artifacts" / "mutants"
 NOT_TRIED = "project notebooks faults mutants site nbval_strict speed trained survey browser "
 NOT_TRIED += "experiments museum hunt suite_report setup tools roundings versions "
-NOT_TRIED += "bug_hunt_view cell_steps dropout_draws head_views memory_ribbon mask_painter "
+NOT_TRIED += "bug_hunt_view dropout_draws head_views memory_ribbon mask_painter "
 NOT_TRIED += "softmax_scale widgets plots data lab planting threads view_inputs "
 NOT_TRIED += "javascript tweaks facts_can_fail prose lesson routes imports theme following "
 NOT_TRIED += "published_walks tweaks_second tweaks_third"

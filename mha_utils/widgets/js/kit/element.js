@@ -52,18 +52,6 @@ export function scale(low = "0", high = "1", name = "weights") {
   return element("p", { class: "mha-scale" }, low, ramp, high);
 }
 
-/** The colour scale of a map that shows shares at times, and at times numbers with a sign. */
-export function eitherScale() {
-  const [shares, signed] = [scale(), scale("−largest", "largest", "signed")];
-  return {
-    node: element("div", {}, shares, signed),
-    /** @param {boolean} isShares */
-    show(isShares) {
-      [shares.hidden, signed.hidden] = [!isShares, isShares];
-    },
-  };
-}
-
 /** What belongs together in one column. @param {...(Node | string)} nodes */
 export function panel(...nodes) {
   return element("div", {}, ...nodes);
