@@ -11,7 +11,6 @@ from mha_utils.bench.memory import peak_bytes
 from mha_utils.core.costs import (
     IMPLEMENTATIONS,
     Workload,
-    attention_cost_of,
     attention_flops,
     cost_of,
     projection_flops,
@@ -77,21 +76,6 @@ def test_bytes_moved_grow_as_the_steps_say(is_causal):
     assert moved["fused"][0] < moved["explicit"][0] < moved["loop over heads"][0]
 
 
-def test_a_layer_is_its_projections_and_its_attention():
-    work = Workload(2, 9, 12, 3, is_causal=True)
-    with_maps = 8 * work.numbers + 6 * work.map_numbers
-    for name, passes, flops, again in (
-        ("loop over heads", with_maps, attention_flops(work), 2 * 3 * work.numbers),
-        ("explicit", with_maps, attention_flops(work), 0),
-        ("fused", 4 * work.numbers, attention_flops(work, skips_future=True), 0),
-    ):
-        cost, whole = attention_cost_of(name, work), cost_of(name, work)
-        assert (cost.flops, cost.moved_bytes) == (flops, 4 * passes)
-        assert cost.map_bytes == whole.map_bytes
-        projected = 8 * work.numbers + again + 4 * 12**2
-        assert whole.moved_bytes - cost.moved_bytes == 4 * projected
-
-
 class Traffic(TorchFunctionMode):
     """Bytes that each step reads and writes; views move nothing."""
 
@@ -150,5 +134,3 @@ def test_wrong_sizes_say_what_is_wrong():
     known = "loop over heads, explicit, fused"
     with pytest.raises(ValueError, match=f"implementation must be one of {known}, got 'fast'"):
         cost_of("fast", Workload(1, 1, 1, 1))
-    with pytest.raises(ValueError, match=f"implementation must be one of {known}, got 'fast'"):
-        attention_cost_of("fast", Workload(1, 1, 1, 1))

@@ -2,13 +2,13 @@
 
 import functools
 
+import ladder
 import ladder_options
 import numpy as np
 import pytest
 import torch
 
 from mha_utils import causal_mask
-from mha_utils.checks import ladder
 from mha_utils.reference import heads, options
 
 CASES = list(ladder.cases())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from ladder import largest_differences
 
 from mha_utils import (
     FusedMultiHeadAttention,
@@ -21,7 +22,6 @@ from mha_utils import (
     padding_mask,
     reference,
 )
-from mha_utils.checks import ladder
 from mha_utils.core import kernels
 from mha_utils.reference import heads as reference_heads
 
@@ -230,7 +230,7 @@ def test_the_oracle_gives_every_head_and_sequence_its_own_mask():
 def test_differences_of_the_ladder_are_relative_to_the_largest_number():
     expected = {"a": np.array([0.0, -200.0]), "b": np.array([0.1])}
     results = {"a": np.array([1.0, -200.0]), "b": np.array([-0.1])}
-    assert ladder.largest_differences(results, expected) == {
+    assert largest_differences(results, expected) == {
         "a": pytest.approx(1 / 200),
         "b": pytest.approx(0.2),
     }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from ladder import largest_differences
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mha_utils import (
@@ -24,7 +25,6 @@ from mha_utils import (
     sliding_window_mask,
     to_torch,
 )
-from mha_utils.checks.ladder import largest_differences
 from mha_utils.core import kernels
 from mha_utils.core.kernels import QUERY_BLOCK
 

@@ -301,22 +301,6 @@ def test_lines_have_their_values_and_names():
         plots_heads.draw_lines([0, 1], {"a": [1]})
 
 
-def test_bars_stand_in_groups_with_their_values():
-    groups = {"one": {"a": 0.5, "b": 1.5}, "two": {"a": 0.25, "b": 2.0}}
-    ax = plots_heads.draw_bars(groups, limits=(0, 3), ylabel="nats")
-    heights = [bar.get_height() for bar in ax.patches]
-    assert heights == [0.5, 0.25, 1.5, 2.0]  # all of one name after the other
-    middles = [bar.get_x() + bar.get_width() / 2 for bar in ax.patches]
-    assert middles == pytest.approx([-0.2, 0.8, 0.2, 1.2])
-    assert texts(ax) == [".50", ".25", "1.5", "2.0"]
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["a", "b"]
-    assert (labels(ax.xaxis), ax.get_ylim(), ax.get_ylabel()) == (["one", "two"], (0, 3), "nats")
-    assert plots_heads.draw_bars({"one": {"a": 1.0}}).get_legend() is None
-    expected = r"^group 'two' must have the bars \['a'\], got \['b'\]$"
-    with pytest.raises(ValueError, match=expected):
-        plots_heads.draw_bars({"one": {"a": 1.0}, "two": {"b": 1.0}})
-
-
 @pytest.mark.parametrize("weights", [[1], [1, 2, 3, 4], list(range(1, 9))])
 def test_numbers_go_there_and_gradients_come_back_on_the_same_wires(weights):
     ways = [([w * n for w in weights], n * sum(weights)) for n in (1, len(weights), 10)]

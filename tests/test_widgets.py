@@ -22,7 +22,7 @@ from mha_utils import (
 )
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.kit.base import shows_problems
-from mha_utils.widgets.kit.still import Cell, Grid, in_columns, picture
+from mha_utils.widgets.kit.still import Cell, Grid, picture
 
 VIEWS = EXAMPLES | {"HeadExplorer": toy_explorer}
 MOVES = {
@@ -223,7 +223,3 @@ def test_a_framed_row_and_a_marked_cell_can_be_seen():
 def test_a_wide_table_is_cut():
     short, long, longer = (picture("", ["x" * n]).tobytes() for n in (50, 200, 300))
     assert short != long == longer
-
-
-def test_columns_are_flush_right():
-    assert in_columns([["key", "w"], ["a\nb", "0.25"]]) == "key     w\na b  0.25"

@@ -9,6 +9,6 @@ from mha_utils.bench.race import (
     with_kept_maps,
     with_maps,
 )
-from mha_utils.bench.record import caption, describe_machine, find_case, load_records, save_record
+from mha_utils.bench.record import describe_machine, find_case, load_records, save_record
 from mha_utils.bench.run import build_layers, measure, measure_case, useful_flops
 from mha_utils.bench.timing import Ratio, ratio_of, time_call, time_in_turns, time_on_gpu

@@ -98,13 +98,6 @@ def find_case(record: dict, **values) -> dict:
     return found[0]
 
 
-def caption(machine: dict) -> str:
-    """Where and when, in one line below a picture."""
-    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
-    where = machine["hardware"] + ("" if machine["device"] == "cuda" else f", {threads}")
-    return f"{where}; torch {machine['versions']['torch']}; recorded {machine['date']}"
-
-
 def default_path(machine: dict) -> Path:
     """`benchmarks/` and the hardware's name."""
     slug = re.sub(r"[^a-z0-9]+", "-", machine["hardware"].lower()).strip("-")

@@ -101,19 +101,6 @@ def cost_of(implementation: str, work: Workload) -> Cost:
     return Cost(flops, numbers * size, round(2 * maps * work.map_numbers) * size)
 
 
-def attention_cost_of(implementation: str, work: Workload) -> Cost:
-    """The part of `cost_of` between the projections: from q, k and v to the merged heads.
-
-    Raises:
-        ValueError: if the implementation is none of the three.
-    """
-    whole = cost_of(implementation, work)
-    again = _read_again(work) if implementation == "loop over heads" else 0
-    projected = (8 * work.numbers + again + 4 * work.embed_dim**2) * work.number_bytes
-    flops, moved = whole.flops - projection_flops(work), whole.moved_bytes - projected
-    return Cost(flops, moved, whole.map_bytes)
-
-
 def _fused_passes(work: Workload) -> int:
     """q, k and v (1 in, 1 out each), attend (3 in, 1 out), out (1 in, 1 out)."""
     return 12 * work.numbers

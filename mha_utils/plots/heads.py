@@ -161,35 +161,3 @@ def draw_lines(
     ax.set_title(title)
     ax.legend(frameon=False, fontsize=9)
     return ax
-
-
-def draw_bars(
-    groups: dict[str, dict[str, float]], *, title="", ylabel="", limits=None, ax: Axes | None = None
-) -> Axes:
-    """Draw bars side by side: one group for each label, one colour for each name.
-
-    Args:
-        groups: label of a group -> name of a bar -> its value; the same names in every group.
-
-    Raises:
-        ValueError: if the groups have not the same names.
-    """
-    names = list(next(iter(groups.values())))
-    for label, bars in groups.items():
-        if list(bars) != names:
-            raise ValueError(f"group {label!r} must have the bars {names}, got {list(bars)}")
-    ax = ax or plt.subplots(figsize=(max(5.0, 1.7 * len(groups)), 2.8))[1]
-    width = 0.8 / len(names)
-    for n, (name, colour) in enumerate(zip(names, (theme.QUERY, *GREYS))):
-        places = np.arange(len(groups)) + (n - (len(names) - 1) / 2) * width
-        values = [bars[name] for bars in groups.values()]
-        ax.bar(places, values, 0.92 * width, color=colour, label=name)
-        for x, value in zip(places, values):
-            text = f"{value:.2f}".replace("0.", ".") if value < 0.995 else f"{value:.1f}"
-            ax.annotate(text, (x, value), (0, 2), textcoords="offset points", ha="center", size=8)
-    ax.set_xticks(range(len(groups)), list(groups))
-    ax.set(ylabel=ylabel, ylim=limits)
-    ax.set_title(title)
-    if len(names) > 1:
-        ax.legend(frameon=False, fontsize=9, ncols=len(names), loc="upper center")
-    return ax

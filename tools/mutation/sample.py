@@ -12,7 +12,7 @@ from tools.planting import ROOT
 PACKAGE = ROOT / "mha_utils"
 GROUPS = {  # files, and their share of a sample
     "core": (
-        "core/[d-z]* core/cache distributed/* reference/* checks/ladder*",
+        "core/[d-z]* core/cache distributed/* reference/*",
         0.36,
     ),
     "checks": ("checks/[!l]* checks/exercises/* checks/module/* checks/module/suspects/*", 0.24),

@@ -76,13 +76,6 @@ def picture(finding: str, *lines: list[Grid | str]) -> Image.Image:
     return image.crop((0, 0, WIDTH, min(bottom + MARGIN, TALLEST)))
 
 
-def in_columns(table: list[list[str]]) -> str:
-    """A table as text, every column flush right."""
-    table = [[" ".join(text.split()) for text in row] for row in table]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    return "\n".join("  ".join(map(str.rjust, row, widths)) for row in table)
-
-
 def _draw_text(image: Image.Image, text: str, left: int, top: int, width: int) -> int:
     font = _font(12, "DejaVuSansMono")
     room = int(width / font.getlength("x"))
