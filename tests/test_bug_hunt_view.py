@@ -8,7 +8,7 @@ import torch
 
 from mha_utils import leak_map, widgets
 from mha_utils.core.steps import attention_weights, causal_mask
-from mha_utils.museum import MUSEUM, Steps, mutant, with_numbers
+from mha_utils.museum import MUSEUM, Steps, bug, with_numbers
 from mha_utils.museum.hunt import LEVELS
 from mha_utils.widgets.examples import EXAMPLES
 from mha_utils.widgets.suspects import PICTURES, _first_alike, pictures_of
@@ -65,14 +65,14 @@ def test_leak_maps_are_those_of_the_package():
     padded = shown_by(Steps, "leak map with padding")
     assert (padded[:, 0] == 0).all()  # token 0 is padding, and sees nothing itself
     assert (padded[1:, 1] > 0).all()
-    assert shown_by(mutant("mask of one sequence used for all").module, TITLES[5])[0, 0] > 0
-    assert shown_by(mutant("NaN rows").module, TITLES[5])[0].isnan().any()
+    assert shown_by(bug("mask of one sequence used for all").module, TITLES[5])[0, 0] > 0
+    assert shown_by(bug("NaN rows").module, TITLES[5])[0].isnan().any()
 
 
 @pytest.mark.parametrize("length", [4, 5, 6, 8])
 def test_maps_of_training_tell_kinds_of_dropout_apart(length):
     def used(name, head=0):
-        kind = mutant(name).module if name else Steps
+        kind = bug(name).module if name else Steps
         return shown_by(kind, f"used in training, head {head}", length)
 
     whole = shown_by(Steps, "used in evaluation, head 0", length)
@@ -102,7 +102,7 @@ def test_pictures_that_look_alike_are_stored_once():
         choose(game, name)
         for n in range(len(PICTURES)):
             game.picture = n
-            true = pictures_of(mutant(name).module, 3)[n].numpy()
+            true = pictures_of(bug(name).module, 3)[n].numpy()
             np.testing.assert_allclose(game._map(game._piece), true, rtol=5e-3, atol=5e-3)
             assert np.array_equal(game._map(game._piece) == 0, true == 0)
     assert len(game.maps) < 0.8 * 4 * 9 * (len(FOUND) + 1) * len(PICTURES)

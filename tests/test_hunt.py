@@ -83,7 +83,7 @@ def test_one_of_the_four_birds_has_the_right_layer_and_the_others_are_in_the_mus
 SUSPECTS = {
     "X": ("F.softmax", "softmax over the heads", {}),
     "Y": ("none: it is right", None, {}),
-    "Z": ("masked_fill", "mask after the softmax", {"is_causal": True}),
+    "Z": ("the mask and its place", "mask after the softmax", {"is_causal": True}),
 }
 
 

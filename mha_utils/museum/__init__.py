@@ -8,5 +8,3 @@ from mha_utils.museum.hunt import with_numbers
 from mha_utils.museum.label import Bug
 from mha_utils.museum.rooms import DROPPING, EXTENDING, MUSEUM, bug
 from mha_utils.museum.steps import Steps
-
-mutant = bug  # as chapter 12 calls it

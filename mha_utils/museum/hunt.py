@@ -20,7 +20,7 @@ BIRDS = {  # of chapter 12, and what their layers are; here, so that no cell tel
 }
 WRONG_LINES = {  # of its suspects: the line -> exhibits that give the same numbers
     "F.softmax": ("softmax over the heads", "softmax over the queries", "no softmax"),
-    "masked_fill": ("mask after the softmax", "causal skipped without a mask"),
+    "the mask and its place": ("mask after the softmax", "causal skipped without a mask"),
     "the scale": ("no scale", "scale by sqrt(D)", "scale by Dh"),
     "the merge": ("merge without transpose", "merge with the heads as the fast dimension"),
 }
