@@ -61,7 +61,7 @@ LIT = {
     "06": ("mask",),
     "07": ("q kᵀ / √Dh", "softmax"),
     "08": ("dropout",),
-    "09": ("weights · v", "concat", "out"),
+    "09": ("concat", "out"),
     "11": ("q kᵀ / √Dh", "mask", "softmax", "weights · v"),
     "12": tuple(name for name, _ in STEPS),
     "10": tuple(name for name, _ in STEPS),

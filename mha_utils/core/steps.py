@@ -174,7 +174,7 @@ def share_heads(heads: Float[Tensor, "B Hkv S Dh"], num_heads: int) -> Float[Ten
 
 
 @checked
-def merge_heads(heads: Float[Tensor, "B H T Dh"]) -> Float[Tensor, "B T D"]:
+def merge_heads(heads: Float[Tensor, "B H T Dh"]) -> Float[Tensor, "B T H*Dh"]:
     """Put the heads of every token back side by side; undoes `split_heads`."""
     batch_size, num_heads, seq_len, head_dim = heads.shape
     return heads.transpose(1, 2).reshape(batch_size, seq_len, num_heads * head_dim)
