@@ -1,4 +1,4 @@
-"""Judge a layer by its shapes alone, and a question that should tell two wrong ones apart."""
+"""Judge a layer by its shapes alone, and a question that should let one of three wrong ones by."""
 
 from collections.abc import Callable
 
@@ -103,48 +103,54 @@ def require_shape(out, call: str) -> None:
 
 
 class Question(Asked):
-    """Sizes for which one wrong layer gives right numbers and another one does not."""
+    """Sizes for which a layer that divides by H gives right numbers, and A and C do not."""
 
     def judge(self, answer: Callable, seed: int) -> str:
-        """Ask layers A and C with the sizes of the answer, and the right one."""
+        """Ask the three wrong layers with the sizes of the answer, and the right one."""
         name, sizes = name_of(answer), call_answer(answer, (), f"{name_of(answer)}()")
-        tokens, keys, heads = require_three(sizes, name)
-        a, c = (is_wrong(bug(liar).module, tokens, keys, heads, seed) for liar in LIARS)
-        asked = f"with T = {tokens}, S = {keys} and H = {heads}"
-        if a:
-            raise WrongError(f"✗ {name}: {asked} A is wrong, too\n  {A_IS_WRONG}")
+        tokens, width, heads = require_three(sizes, name)
+        asked = f"with T = {tokens}, D = {width} and H = {heads}"
+        by_h, a, c = (is_wrong(kind, tokens, width, heads, seed) for kind in SUSPECTS)
+        if by_h:
+            raise WrongError(f"✗ {name}: {asked} “by H” is wrong, too\n  {BY_H_IS_WRONG}")
+        if not a:
+            raise WrongError(f"✗ {name}: {asked} A is right, too\n  {A_IS_RIGHT}")
         if not c:
-            raise WrongError(f"✗ {name}: {asked} C is right, too\n  {why_c_is_right(keys, heads)}")
-        return f"{asked} A is right and C is wrong"
+            raise WrongError(f"✗ {name}: {asked} C is right, too\n  {C_IS_RIGHT}")
+        return f"{asked} the layer by H gets through, A and C do not"
 
 
-LIARS = ("columns dealt out like cards", "scale by sqrt(D)")
-A_IS_WRONG = "A deals its columns out: with how many heads does each get a block of neighbours?"
-WIDTH = 12
+class DividesByH(bug("scale by sqrt(D)").module):
+    """Divides the scores by the number of heads."""
+
+    def score(self, q, k):
+        return q @ k.mT / q.shape[1]
 
 
-def why_c_is_right(keys: int, heads: int) -> str:
-    """Why a wrong scale does no harm with these sizes."""
-    if heads == 1:
-        return "With one head √D is √Dh: C divides by the right number."
-    return "A query with a single key gives it the weight 1, whatever its score is divided by."
+A, C = (bug(name).module for name in ("columns dealt out like cards", "scale by sqrt(D)"))
+SUSPECTS = (DividesByH, A, C)
+BY_H_IS_WRONG = "It divides by H. How wide must a head be for that to be the root of its width?"
+A_IS_RIGHT = "With one head, all columns that A deals out end up in one hand."
+C_IS_RIGHT = "A single token gives itself the weight 1, whatever its score is divided by."
+WIDEST = 24
 
 
 def require_three(sizes, name: str) -> tuple[int, int, int]:
-    """T, S and H as whole numbers that a layer of WIDTH features can have."""
+    """T, D and H as whole numbers, of a layer that has at most WIDEST features."""
     if not isinstance(sizes, tuple | list) or len(sizes) != 3:
-        raise WrongError(f"✗ {name} should return three numbers, T, S and H, got {shown(sizes)}")
-    if not all(isinstance(size, int) and 1 <= size <= 64 for size in sizes):
-        raise WrongError(f"✗ {name}: whole numbers from 1 to 64, please, got {shown(sizes)}")
-    if WIDTH % sizes[2]:
-        raise WrongError(f"✗ {name}: {sizes[2]} heads do not divide {WIDTH} features")
+        raise WrongError(f"✗ {name} should return three numbers, T, D and H, got {shown(sizes)}")
+    if not all(isinstance(size, int) and 1 <= size <= WIDEST for size in sizes):
+        wanted = f"whole numbers from 1 to {WIDEST}, please"
+        raise WrongError(f"✗ {name}: {wanted}, got {shown(sizes)}")
+    if sizes[1] % sizes[2]:
+        raise WrongError(f"✗ {name}: {sizes[2]} heads do not divide {sizes[1]} features")
     return tuple(sizes)
 
 
-def is_wrong(kind: type, tokens: int, keys: int, heads: int, seed: int) -> bool:
+def is_wrong(kind: type, tokens: int, width: int, heads: int, seed: int) -> bool:
     """Whether a layer gives other numbers than the right one, with the same parameters."""
     torch.manual_seed(seed)
-    right, suspect = MultiHeadAttention(WIDTH, heads).double(), kind(WIDTH, heads).double()
+    right, suspect = MultiHeadAttention(width, heads).double(), kind(width, heads).double()
     suspect.load_state_dict(right.state_dict())
-    x, context = (torch.randn(B, n, WIDTH, dtype=torch.float64) for n in (tokens, keys))
-    return not torch.allclose(suspect(x, context), right(x, context), atol=1e-9)
+    x = torch.randn(B, tokens, width, dtype=torch.float64)
+    return not torch.allclose(suspect(x), right(x), atol=1e-9)

@@ -226,13 +226,16 @@ CHAPTER_10 = {
         (lambda x, mask=None: x, "should make a layer with a forward, got 8"),
     ],
     "check_question": [
-        (lambda: (5, 5, 2), "A is wrong, too"),
-        (lambda: (1, 3, 2), "with how many heads does each get a block"),
-        (lambda: (1, 1, 12), "gives it the weight 1"),
-        (lambda: (1, 3, 1), "With one head √D is √Dh"),
-        (lambda: (1, 3, 5), "5 heads do not divide 12 features"),
-        (lambda: (1, 3), "should return three numbers"),
-        (lambda: (1, 0, 2), "whole numbers from 1 to 64"),
+        (lambda: (4, 12, 3), "“by H” is wrong, too"),
+        (lambda: (4, 24, 4), "How wide must a head be"),
+        (lambda: (4, 16, 2), "How wide must a head be"),
+        (lambda: (1, 12, 3), "A single token gives itself the weight 1"),
+        (lambda: (1, 8, 2), "A single token gives itself the weight 1"),
+        (lambda: (3, 1, 1), "all columns that A deals out end up in one hand"),
+        (lambda: (4, 8, 3), "3 heads do not divide 8 features"),
+        (lambda: (4, 512, 8), "whole numbers from 1 to 24"),
+        (lambda: (4, 8), "should return three numbers"),
+        (lambda: (1, 0, 2), "whole numbers from 1 to 24"),
     ],
 }
 CHAPTERS = {"07": CHAPTER_07, "08": CHAPTER_08, "09": CHAPTER_09, "10": CHAPTER_10}
