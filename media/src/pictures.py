@@ -64,7 +64,7 @@ LIT = {
     "09": ("concat", "out"),
     "11": ("q kᵀ / √Dh", "mask", "softmax", "weights · v"),
     "12": tuple(name for name, _ in STEPS),
-    "10": tuple(name for name, _ in STEPS),
+    "10": tuple(name for name, _ in STEPS if name != "dropout"),
     "13": ("q k v", "softmax"),
     "14": ("x", "q k v", "q kᵀ / √Dh"),
     "15": ("q k v", "mask", "weights · v"),
