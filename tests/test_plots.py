@@ -203,6 +203,12 @@ def test_a_leak_is_blank_at_0_and_orange_after_the_query():
     plots.draw_leak(torch.zeros(2, 2), ["a", "b"])  # nobody depends on anybody
     rounded = plots.draw_leak(torch.tensor([[2.0, 1e-7], [2.0, 2.0]]), ["a", "b"])
     assert [colour for *_, colour in patches(rounded)] == [theme.PAPER]
+    told = plots.draw_leak(leak, ["a", "b", "c"], numbers="{:.1f}")
+    seen = [text.get_text() for text in told.texts if text.get_visible()]
+    assert seen == ["1.0", "2.0", "4.0", "0.5", "1.0", "1.0", "1.0"]  # a blank cell has none
+    assert [patch[-1] for patch in patches(told)] == [patch[-1] for patch in patches(ax)]
+    assert len(told.texts) == 9
+    assert told.texts[2].get_color() == theme.ink_on(matplotlib.colormaps[theme.FUTURE](2 / 4))
 
 
 def test_shares_are_bars_with_their_values_above():

@@ -147,7 +147,7 @@ def draw_cells(blocks: dict, head_of, *, size=0.5) -> list[Axes]:
 
 
 def draw_leak(
-    leak, tokens, *, title="", darkest: float | None = None, ax: Axes | None = None
+    leak, tokens, *, title="", darkest: float | None = None, numbers=None, ax: Axes | None = None
 ) -> Axes:
     """Draw a leak map (T, T): blank where 0 up to rounding, orange where a token sees a later one.
 
@@ -155,6 +155,7 @@ def draw_leak(
         leak: how far each output moves when each token is nudged.
         tokens: T labels.
         darkest: the number that is drawn darkest, for maps beside each other; else the largest.
+        numbers: format of the number in each cell that is not blank, or None for none.
 
     Raises:
         ValueError: if it has NaN or infinity.
@@ -163,12 +164,19 @@ def draw_leak(
     if not np.isfinite(leak).all():
         raise ValueError("leak must be finite: NaN would hide who sees whom")
     leak = np.where(leak > np.finfo(np.float32).eps * leak.max(), leak, 0.0)
-    share = leak / (darkest or leak.max() or 1.0)
-    options = {"rows": tokens, "columns": tokens, "cmap": theme.LEAKS, "limits": (0, 1)}
-    ax = draw_matrix(share, title=title, numbers=None, ax=ax, **options)
+    darkest = darkest or leak.max() or 1.0
+    shown, top = (leak, darkest) if numbers else (leak / darkest, 1)
+    options = {"rows": tokens, "columns": tokens, "cmap": theme.LEAKS, "limits": (0, top)}
+    ax = draw_matrix(shown, title=title, numbers=numbers, ax=ax, **options)
     mark(ax, np.argwhere(leak == 0), color=theme.PAPER)
+    written = dict(zip(np.ndindex(leak.shape), ax.texts, strict=False))  # none without numbers
+    for cell, text in written.items():
+        text.set_visible(leak[cell] > 0)
     for i, j in np.argwhere(np.triu(leak, 1) > 0):
-        mark(ax, [(i, j)], color=matplotlib.colormaps[theme.FUTURE](share[i, j]))
+        orange = matplotlib.colormaps[theme.FUTURE](leak[i, j] / darkest)
+        mark(ax, [(i, j)], color=orange)
+        if written:
+            written[i, j].set_color(theme.ink_on(orange))
     ax.set(ylabel="output of", xlabel="depends on")
     return ax
 
