@@ -119,7 +119,7 @@ def causal_mask(
 
 @checked
 def padding_mask(lengths: Int[Tensor, " B"], key_len: int) -> Bool[Tensor, "B 1 1 S"]:
-    """True for the real tokens of each sequence, False for what only fills it up.
+    """True for the first `lengths` tokens of each sequence, False for the padding after them.
 
     Args:
         lengths: (B,), how many of the S keys of each sequence are real; 0 to S.

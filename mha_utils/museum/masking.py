@@ -189,7 +189,7 @@ class SmallNegativeFill(Steps):
         return self.softmax(scores if mask is None else scores.masked_fill(~mask, -10.0))
 
 
-@labelled("NaN rows", "06", 4, "pytorch/pytorch #41508")
+@labelled("NaN rows", "06", 3, "pytorch/pytorch #41508")
 class NaNRows(Steps):
     """A row of nothing but -inf: the softmax gives NaN."""
 
@@ -197,7 +197,7 @@ class NaNRows(Steps):
         return (scores if mask is None else self.hide(scores, mask)).softmax(dim=-1)
 
 
-@labelled("NaN only in the gradient", "06", 4, "pytorch/pytorch #41508")
+@labelled("NaN only in the gradient", "06", 3, "pytorch/pytorch #41508")
 class NaNGradients(Steps):
     """-inf is added, and nan_to_num cleans the weights: values are right, gradients are NaN."""
 

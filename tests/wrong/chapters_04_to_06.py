@@ -192,7 +192,7 @@ CHAPTER_06 = {
         (lambda s, mask: s.softmax(dim=-1) * mask, "equals: mask after the softmax"),
         (lambda s, mask: masked(s, mask, 0.0), "Hidden scores become 0, and exp(0) = 1 is a share"),
         (lambda s, mask: (s + mask).softmax(dim=-1), "added to the scores: it hides nothing"),
-        (rows_again_to_one, "equals: NaN rows (chapter 06, section 4)"),
+        (rows_again_to_one, "equals: NaN rows (chapter 06, section 3)"),
         (masked_in_place, "`a = a / b` makes a new one"),
         (mask_added, "It is NaN: a NaN on the way spoils it"),
         (empty_rows_filled, "no gradient flows back"),
