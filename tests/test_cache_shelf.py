@@ -33,7 +33,13 @@ def test_the_finding_in_full():
     view.length, view.window, view.sinks, view.num_kv_heads = 6, 2, 1, 1
     assert view.finding() == (
         "The newest of 6 tokens is “owl”. 1 KV head, 3 tokens kept: 48 numbers; "
-        "a KV head for each of 8 heads would need 384. 3 tokens forgotten."
+        "a KV head for each of 8 heads would need 384. "
+        "3 tokens forgotten: with all kept, 96 numbers."
+    )
+    view.num_heads = 1
+    assert view.finding() == (
+        "The newest of 6 tokens is “owl”. 1 KV head, 3 tokens kept: 48 numbers. "
+        "3 tokens forgotten: with all kept, 96 numbers."
     )
 
 

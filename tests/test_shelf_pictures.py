@@ -50,7 +50,9 @@ def test_the_top_token_fetches_another_part_of_each_token():
     ax = draw_circle((1, 2, 5), number=6)
     found = colours(ax)
     assert len(found) == 6 * 3
-    assert found[:3] == [c.lower() for c in theme.HEADS[:3]]  # it wants one part of each
+    assert found[:3] == [theme.PAPER.lower()] * 3  # it wants one part of each, and has none
+    edges = [to_hex(patch.get_edgecolor()) for patch in ax.patches[:3]]
+    assert edges == [c.lower() for c in theme.HEADS[:3]]
     strips = [found[3 * n : 3 * n + 3] for n in range(6)]
     grey = theme.FORBIDDEN.lower()
     assert strips[2] == [grey, theme.HEADS[1].lower(), grey]

@@ -67,6 +67,8 @@ def _write_name(ax: Axes, x: float, y: float, name: str, colour: str) -> None:
 def draw_circle(back: Sequence[int], number: int = 12) -> Axes:
     """Tokens in a circle, each of as many parts as there are heads; what the top one fetches.
 
+    Full: a part that is fetched. Framed: the token at the top, which wants one of each colour.
+
     Args:
         back: how many places back each head looks; it fetches the part of its own number.
         number: of tokens; they follow each other with the clock, so back is against it.
@@ -74,9 +76,10 @@ def draw_circle(back: Sequence[int], number: int = 12) -> Axes:
     ax = plt.subplots(figsize=(6.2, 4), layout="constrained")[1]
     colours = [theme.HEADS[head % len(theme.HEADS)] for head in range(len(back))]
     for place in range(number):
-        reached = [place in (0, far % number) for far in back]
-        faces = [c if is_in else theme.FORBIDDEN for c, is_in in zip(colours, reached)]
-        _draw_token(ax, *_on_circle(-place, number), faces)
+        reached = [place == far % number for far in back]
+        empty = theme.FORBIDDEN if place else theme.PAPER
+        faces = [c if is_in else empty for c, is_in in zip(colours, reached)]
+        _draw_token(ax, *_on_circle(-place, number), faces, () if place else colours)
     for head, far in enumerate(back):
         look = {"arrowstyle": "-|>", "color": colours[head], "linewidth": 1.8}
         look |= {"shrinkA": 15, "shrinkB": 17, "connectionstyle": "arc3,rad=0.15"}
@@ -96,10 +99,13 @@ def _on_circle(place: int, number: int) -> tuple[float, float]:
     return math.sin(angle), math.cos(angle)
 
 
-def _draw_token(ax: Axes, x: float, y: float, faces: Sequence[str]) -> None:
-    """A token as a strip of its parts."""
+def _draw_token(ax: Axes, x: float, y: float, faces: Sequence[str], frames: Sequence[str]) -> None:
+    """A token as a strip of its parts, which may have frames."""
     side = 0.1
     left = x - side * len(faces) / 2
     for part, face in enumerate(faces):
-        look = {"facecolor": face, "edgecolor": theme.PAPER, "linewidth": 0.8}
-        ax.add_patch(plt.Rectangle((left + part * side, y - side / 2), side, side, **look))
+        look, inside = {"edgecolor": theme.PAPER, "linewidth": 0.8}, 0.0
+        if frames:
+            look, inside = {"edgecolor": frames[part], "linewidth": 2.2}, 0.012
+        place, width = (left + part * side + inside, y - side / 2 + inside), side - 2 * inside
+        ax.add_patch(plt.Rectangle(place, width, width, facecolor=face, **look))

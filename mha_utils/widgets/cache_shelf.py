@@ -82,15 +82,18 @@ class CacheShelf(LiveView):
 
     def finding(self) -> str:
         kept, newest = len(self.kept()), self.tokens[self.so_far - 1]
-        gone = self.so_far - kept
-        forgotten = f" {count(gone, 'token')} forgotten." if gone else ""
-        return (
+        said = (
             f"The newest of {count(self.so_far, 'token')} is “{newest}”. "
             f"{count(self.num_kv_heads, 'KV head')}, "
-            f"{count(kept, 'token')} kept: {self.numbers()} numbers; "
-            f"a KV head for each of {count(self.num_heads, 'head')} would need "
-            f"{self.numbers(self.num_heads)}.{forgotten}"
+            f"{count(kept, 'token')} kept: {self.numbers()} numbers"
         )
+        if self.num_kv_heads < self.num_heads:
+            unshared = self.numbers(self.num_heads)
+            said += f"; a KV head for each of {self.num_heads} heads would need {unshared}"
+        if gone := self.so_far - kept:
+            whole = self.numbers() // kept * self.so_far
+            said += f". {count(gone, 'token')} forgotten: with all kept, {whole} numbers"
+        return f"{said}."
 
     def still(self):
         titles = {

@@ -41,12 +41,17 @@ function fate(place, length, window, sinks) {
 /** @param {State} state */
 export function describe({ tokens, heads, kvHeads, length, kept, numbers }) {
   const gone = length - kept;
-  const forgotten = gone ? ` ${count(gone, "token")} forgotten.` : "";
+  const unshared = kvHeads < heads
+    ? `; a KV head for each of ${heads} heads would need ${numbers(heads)}`
+    : "";
+  const whole = numbers(kvHeads) / kept * length;
+  const forgotten = gone
+    ? `. ${count(gone, "token")} forgotten: with all kept, ${whole} numbers`
+    : "";
   return (
     `The newest of ${count(length, "token")} is “${tokens[length - 1]}”. ` +
     `${count(kvHeads, "KV head")}, ` +
-    `${count(kept, "token")} kept: ${numbers(kvHeads)} numbers; ` +
-    `a KV head for each of ${count(heads, "head")} would need ${numbers(heads)}.${forgotten}`
+    `${count(kept, "token")} kept: ${numbers(kvHeads)} numbers${unshared}${forgotten}.`
   );
 }
 
