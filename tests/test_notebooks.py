@@ -289,8 +289,9 @@ def test_no_chapter_imports_attention_code_that_was_not_shown():
         for cell in code_cells(read(path)):
             if name := shown_name(cell):
                 seen.add(name)
-            for names in re.findall(r"^from mha_utils import (.*)$", cell.source, re.MULTILINE):
-                functions = {n.strip() for n in names.split(",")} & set(mha_utils.__all__)
+            imported = r"^from mha_utils import (\([^)]*\)|.*)$"
+            for names in re.findall(imported, cell.source, re.MULTILINE):
+                functions = set(re.findall(r"\w+", names)) & set(mha_utils.__all__)
                 left = functions - {"setup_chapter", "checked"} - below
                 assert left - LATER <= seen, (path.name, names)
     assert seen >= LATER
