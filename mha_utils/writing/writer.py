@@ -32,8 +32,8 @@ class Block(nn.Module):
             nn.Linear(4 * embed_dim, embed_dim),
         )
 
-    def forward(self, x, **options):  # such as a cache, while it writes
-        gathered = self.attention(self.attention_norm(x), is_causal=True, **options)
+    def forward(self, x):
+        gathered = self.attention(self.attention_norm(x), is_causal=True)
         x = x + gathered
         thought = self.mlp(self.mlp_norm(x))
         return x + thought
@@ -70,7 +70,8 @@ def go_on(
     past = caches[0].length
     x = model.embed(letters) + model.place.weight[past : past + letters.shape[1]]
     for block, cache in zip(model.blocks, caches, strict=True):
-        x = block(x, cache=cache)
+        x = x + block.attention(block.attention_norm(x), is_causal=True, cache=cache)
+        x = x + block.mlp(block.mlp_norm(x))
     return model.readout(model.norm(x))
 
 
