@@ -2,7 +2,7 @@
 
 A rung takes (parameters, x, context, num_heads, mask): x (B, T, D), context (B, S, D), a mask that
 broadcasts to (B, H, T, S) or None, and `parameters` "q.weight", "q.bias", ..., "out.bias" (without
-biases when there are none). The first two rungs share no code with the others.
+biases when there are none).
 """
 
 import dataclasses

@@ -14,6 +14,7 @@ from view_units import evaluate
 
 from mha_utils import attention_scores, attention_weights, causal_mask, theme
 from mha_utils.core.costs import IMPLEMENTATIONS, Workload, cost_of
+from mha_utils.widgets.kit.values import fixed
 
 
 def each(module: str, name: str, arguments: list) -> list:
@@ -24,6 +25,13 @@ def each(module: str, name: str, arguments: list) -> list:
           Array.isArray(x) && name.startsWith("attention") ? Float64Array.from(x) : x)))""",
         [name, arguments],
     )
+
+
+def test_python_and_javascript_write_numbers_alike():
+    written = {0.125: "0.13", -0.125: "−0.13", 2.5: "2.50", -0.001: "0.00", -math.inf: "−∞"}
+    assert [fixed(number) for number in written] == list(written.values())
+    finite = [number for number in written if math.isfinite(number)]
+    assert each("words", "fixed", [[x] for x in finite]) == [written[x] for x in finite]
 
 
 def random_sizes(seed: int) -> tuple:

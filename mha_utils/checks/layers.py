@@ -15,7 +15,7 @@ from mha_utils.core.steps import (
     merge_heads,
     split_heads,
 )
-from mha_utils.museum import bug
+from mha_utils.museum import Steps, bug
 
 B, T, S, D, H = 2, 5, 7, 8, 2
 PARTS = "q_proj, k_proj, v_proj and out_proj with or without bias, and num_heads"
@@ -110,38 +110,40 @@ class Question(Asked):
         name, sizes = name_of(answer), call_answer(answer, (), f"{name_of(answer)}()")
         tokens, width, heads = require_three(sizes, name)
         asked = f"with T = {tokens}, D = {width} and H = {heads}"
-        by_h, a, c = (is_wrong(kind, tokens, width, heads, seed) for kind in SUSPECTS)
+        by_h, dealt, by_d = (is_wrong(kind, tokens, width, heads, seed) for kind in SUSPECTS)
         if by_h:
             raise WrongError(f"✗ {name}: {asked} “by H” is wrong, too\n  {BY_H_IS_WRONG}")
-        if not a:
-            raise WrongError(f"✗ {name}: {asked} A is right, too\n  {A_IS_RIGHT}")
-        if not c:
+        if not dealt:
+            why = ONE_HEAD if heads == 1 else ONE_COLUMN
+            raise WrongError(f"✗ {name}: {asked} A is right, too\n  {why}")
+        if not by_d:
             raise WrongError(f"✗ {name}: {asked} C is right, too\n  {C_IS_RIGHT}")
         return f"{asked} the layer by H gets through, A and C do not"
 
 
-class DividesByH(bug("scale by sqrt(D)").module):
+class DividesByH(Steps):
     """Divides the scores by the number of heads."""
 
     def score(self, q, k):
         return q @ k.mT / q.shape[1]
 
 
-A, C = (bug(name).module for name in ("columns dealt out like cards", "scale by sqrt(D)"))
-SUSPECTS = (DividesByH, A, C)
+A_AND_C = (bug(name).module for name in ("columns dealt out like cards", "scale by sqrt(D)"))
+SUSPECTS = (DividesByH, *A_AND_C)
 BY_H_IS_WRONG = "It divides by H. How wide must a head be for that to be the root of its width?"
-A_IS_RIGHT = "With one head, all columns that A deals out end up in one hand."
+ONE_HEAD = "With one head, all columns that A deals out end up in one hand."
+ONE_COLUMN = "With one column a head, A gives each head its own column, in order."
 C_IS_RIGHT = "A single token gives itself the weight 1, whatever its score is divided by."
-WIDEST = 24
+WIDEST = {"T": 100, "D": 24, "H": 24}
 
 
 def require_three(sizes, name: str) -> tuple[int, int, int]:
-    """T, D and H as whole numbers, of a layer that has at most WIDEST features."""
+    """T, D and H as whole numbers, at most as large as WIDEST says."""
     if not isinstance(sizes, tuple | list) or len(sizes) != 3:
         raise WrongError(f"✗ {name} should return three numbers, T, D and H, got {shown(sizes)}")
-    if not all(isinstance(size, int) and 1 <= size <= WIDEST for size in sizes):
-        wanted = f"whole numbers from 1 to {WIDEST}, please"
-        raise WrongError(f"✗ {name}: {wanted}, got {shown(sizes)}")
+    if not all(isinstance(n, int) and 1 <= n <= most for n, most in zip(sizes, WIDEST.values())):
+        wanted = ", ".join(f"{letter} from 1 to {most}" for letter, most in WIDEST.items())
+        raise WrongError(f"✗ {name}: whole numbers, please: {wanted}; got {shown(sizes)}")
     if sizes[1] % sizes[2]:
         raise WrongError(f"✗ {name}: {sizes[2]} heads do not divide {sizes[1]} features")
     return tuple(sizes)

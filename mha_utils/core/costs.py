@@ -115,12 +115,7 @@ def _explicit_passes(work: Workload) -> int:
 
 def _loop_passes(work: Workload) -> int:
     """Like explicit, but every head reads all of x three times."""
-    return _explicit_passes(work) + _read_again(work)
-
-
-def _read_again(work: Workload) -> int:
-    """x, once more for q, k and v of every head but the first."""
-    return 3 * (work.num_heads - 1) * work.numbers
+    return _explicit_passes(work) + 3 * (work.num_heads - 1) * work.numbers
 
 
 PASSES = {

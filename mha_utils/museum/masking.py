@@ -53,7 +53,7 @@ class CausalShowsTheNext(Steps):
         return everywhere(query_len, key_len).tril(diagonal=key_len - query_len + 1)
 
 
-@labelled("top-left causal with a cache", "06", 1, "pytorch/pytorch #108108")
+@labelled("top-left causal with a cache", "06", 4, "pytorch/pytorch #108108")
 class CausalTopLeft(Steps):
     """With more keys than queries the first query is aligned with the first key."""
 

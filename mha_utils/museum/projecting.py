@@ -52,7 +52,7 @@ class MergeInterleaved(Steps):
         return heads.permute(0, 2, 3, 1).flatten(2)
 
 
-@labelled("heads added up, not put side by side", "09", 4, "awf/functional-transformer #8")
+@labelled("heads added up, not put side by side", "09", 6, "awf/functional-transformer #8")
 class HeadsAdded(Steps):
     """Every head's place gets the sum of all heads."""
 
@@ -76,7 +76,7 @@ class QueriesAndKeysSwapped(Steps):
         return self.k_proj(x), self.q_proj(context), self.v_proj(values)
 
 
-@labelled("missing output projection", "09", 3, "Kyubyong/transformer #117")
+@labelled("missing output projection", "09", 5, "Kyubyong/transformer #117")
 class NoOutputProjection(Steps):
     """The merged heads are returned as they are: no column mixes two heads."""
 
@@ -84,7 +84,7 @@ class NoOutputProjection(Steps):
         return merged
 
 
-@labelled("output projection applied twice", "09", 4)
+@labelled("output projection applied twice", "09", 6)
 class OutputProjectionTwice(Steps):
     """Once in the attention and once more in the block around it."""
 
@@ -92,7 +92,7 @@ class OutputProjectionTwice(Steps):
         return self.out_proj(self.out_proj(merged))
 
 
-@labelled("output weight not transposed", "09", 4)
+@labelled("output weight not transposed", "09", 5)
 class OutputNotTransposed(Steps):
     """merged @ weight: nn.Linear stores (outputs, inputs), so it has to be weight.T."""
 
@@ -119,7 +119,7 @@ class ResidualInside(Steps):
         return (result[0] + x, result[1]) if isinstance(result, tuple) else result + x
 
 
-@labelled("batch and time exchanged by view", "10", 4, "rish-16/tokenlearner-pytorch #1")
+@labelled("batch and time exchanged by view", "10", 3, "rish-16/tokenlearner-pytorch #1")
 class BatchAndTimeExchanged(Steps):
     """(B, T, D) is read as (T, B, D) by a view: sequences get tokens of other sequences."""
 

@@ -127,7 +127,7 @@ class DetachedScores(Steps):
         return super().score(q, k).detach()
 
 
-@labelled("averaged weights returned as per-head", "10", 4, "facebookresearch/fairseq #3365")
+@labelled("averaged weights returned as per-head", "10", 3, "facebookresearch/fairseq #3365")
 class AveragedWeights(Steps):
     """Every returned map is the average over the heads."""
 

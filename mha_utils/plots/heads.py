@@ -11,7 +11,6 @@ from mha_utils.plots.parts import mark
 
 MARK = theme.OKABE_ITO["vermilion"]
 SERIES = (theme.QUERY, MARK, "#8c8c8c", "#bcbcbc")
-GREYS = (theme.OKABE_ITO["sky"], "#8c8c8c", "#c4c4c4", theme.OKABE_ITO["orange"])
 
 
 def draw_arcs(words: list[str], arcs: dict[str, tuple[int, int]], *, title="") -> Axes:

@@ -233,9 +233,10 @@ CHAPTER_10 = {
         (lambda: (1, 8, 2), "A single token gives itself the weight 1"),
         (lambda: (3, 1, 1), "all columns that A deals out end up in one hand"),
         (lambda: (4, 8, 3), "3 heads do not divide 8 features"),
-        (lambda: (4, 512, 8), "whole numbers from 1 to 24"),
+        (lambda: (1, 4, 4), "A gives each head its own column, in order"),
+        (lambda: (4, 512, 8), "D from 1 to 24, H from 1 to 24; got"),
         (lambda: (4, 8), "should return three numbers"),
-        (lambda: (1, 0, 2), "whole numbers from 1 to 24"),
+        (lambda: (1, 0, 2), "whole numbers, please: T from 1 to 100"),
     ],
 }
 CHAPTERS = {"07": CHAPTER_07, "08": CHAPTER_08, "09": CHAPTER_09, "10": CHAPTER_10}
