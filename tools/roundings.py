@@ -1,4 +1,4 @@
-"""Do the chapters hold on other machines? `make roundings`, or `python -m tools.roundings`.
+"""Run the chapters under simulated roundings: `make roundings`, `python -m tools.roundings`.
 
 Every chapter is run under several seeds of `rounding_mode.Rounding`, and what it prints is compared
 with what is stored by the rule of the suite. With --machines, chapters are run as older and newer

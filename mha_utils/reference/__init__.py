@@ -1,6 +1,6 @@
-"""One head and its gradients, worked out on paper, in plain Python and NumPy float64.
+"""The oracle, one head: attention and its gradients, in plain Python and NumPy float64.
 
-This is the oracle of every check and test: it shares no code with `attention.py`
+Every check and test is held to it, and `heads` builds on it: it shares no code with `core`
 and uses no torch, so a mistake would have to be made twice to stay hidden.
 Masks: True = may attend; a query that may attend to nothing gets zeros.
 """

@@ -1,6 +1,6 @@
-"""Multi-head attention and its gradients in NumPy float64: as loops over heads, and in arrays.
+"""The oracle, many heads: multi-head attention and its gradients, in loops and in arrays.
 
-Part of the oracle (see `reference.py`): no torch, and no reshape of the kind that can go wrong.
+NumPy float64 and no torch, and no reshape of the kind that can go wrong.
 `parameters` maps "q", "k", "v" and "out" to (weight, bias): weight (outputs, inputs), bias
 (outputs,) or None. x is (B, T, Dq), context (B, S, Dk); a mask broadcasts to (B, H, T, S).
 """

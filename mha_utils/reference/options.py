@@ -1,6 +1,6 @@
-"""Self-attention with shared heads and turned queries and keys, in NumPy float64, pair by pair.
+"""The oracle, with options: shared heads, turned queries and keys, pair by pair in NumPy.
 
-Part of the oracle: no torch. `parameters` maps "q", "k", "v" and "out" to (weight, bias), as in
+float64 and no torch. `parameters` maps "q", "k", "v" and "out" to (weight, bias), as in
 `heads.py`; how many heads there are follows from the widths.
 """
 

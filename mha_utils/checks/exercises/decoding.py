@@ -1,4 +1,4 @@
-"""Exercises about writing token by token: what fits, where it stays, new tokens after old."""
+"""Exercises about writing token by token: what fits, where it stays (chapter 15)."""
 
 import numpy as np
 

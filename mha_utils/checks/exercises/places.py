@@ -1,4 +1,4 @@
-"""Exercises about positions: rows that look back, pairs that turn, a bias by distance."""
+"""Exercises about positions: pairs that turn, a bias by distance (chapter 14)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exercises that ask for a float: a scale, a probability, the most that can be reached."""
+"""Exercises that ask for a float: a scale, a probability, a share (02, 07, 08, 13)."""
 
 import math
 
