@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
 from mha_utils import theme
-from mha_utils.plots import crowds, dials, places
+from mha_utils.plots import by_distance, dials, places
 from mha_utils.plots.places import ANSWER, ASKED, COPIES, SEEN
 
 matplotlib.use("agg")
@@ -147,7 +147,9 @@ def test_tickets_are_drawn_for_the_first_heads():
 
 
 def test_scores_are_drawn_with_the_level_of_the_neighbour_and_marked_distances():
-    ax = crowds.draw_scores({"all": [1, 4, 2], "some": [0, 3, 1]}, 4, {"upper": [2]}, title="T")
+    ax = by_distance.draw_scores(
+        {"all": [1, 4, 2], "some": [0, 3, 1]}, 4, {"upper": [2]}, title="T"
+    )
     drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
     assert drawn["all"] == [[0, 1], [1, 4], [2, 2]]
     assert drawn["some"] == [[0, 0], [1, 3], [2, 1]]

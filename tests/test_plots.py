@@ -209,6 +209,10 @@ def test_a_leak_is_blank_at_0_and_orange_after_the_query():
     assert [patch[-1] for patch in patches(told)] == [patch[-1] for patch in patches(ax)]
     assert len(told.texts) == 9
     assert told.texts[2].get_color() == theme.ink_on(matplotlib.colormaps[theme.FUTURE](2 / 4))
+    titled = plt.subplots()[1]
+    titled.text(0, 0, "a remark")
+    plots.draw_leak(leak, ["a", "b", "c"], numbers="{:.1f}", ax=titled)
+    assert [text.get_text() for text in titled.texts if text.get_visible()] == ["a remark", *seen]
 
 
 def test_shares_are_bars_with_their_values_above():

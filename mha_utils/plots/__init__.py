@@ -167,9 +167,10 @@ def draw_leak(
     darkest = darkest or leak.max() or 1.0
     shown, top = (leak, darkest) if numbers else (leak / darkest, 1)
     options = {"rows": tokens, "columns": tokens, "cmap": theme.LEAKS, "limits": (0, top)}
+    before = len(ax.texts) if ax else 0
     ax = draw_matrix(shown, title=title, numbers=numbers, ax=ax, **options)
     mark(ax, np.argwhere(leak == 0), color=theme.PAPER)
-    written = dict(zip(np.ndindex(leak.shape), ax.texts, strict=False))  # none without numbers
+    written = dict(zip(np.ndindex(leak.shape), ax.texts[before:]))  # none without numbers
     for cell, text in written.items():
         text.set_visible(leak[cell] > 0)
     for i, j in np.argwhere(np.triu(leak, 1) > 0):

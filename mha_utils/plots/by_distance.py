@@ -1,4 +1,4 @@
-"""Pictures of crowds of far keys: what a layer gives to a key, by its distance."""
+"""A picture of scores by distance: what a layer gives to a key so many places back."""
 
 from collections.abc import Sequence
 
